@@ -1,0 +1,2 @@
+// The second comment.
+package atompmh

@@ -1,0 +1,2 @@
+// Package stray is nowhere in the picture.
+package stray
