@@ -12,6 +12,8 @@ type Backlog struct {
 	Rendering *RenderingSnapshot
 	// Superseded are published snapshots that a newer one replaced.
 	Superseded []Snapshot
+	// Holder has the set's publishing lease; "" when nobody does.
+	Holder string
 }
 
 // RenderingSnapshot is a snapshot of several parts that is not published yet:

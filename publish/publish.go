@@ -12,14 +12,20 @@
 //     the slower one changes nothing, and its objects are garbage.
 //
 // A snapshot goes the same way, part by part; its last transaction makes it the
-// newest. One publisher works on a set at a time, by a lease on the database's
-// clock; the lease saves work, the compare-and-swap keeps the truth.
+// newest, and a crash goes on after the last part that was stored. A renderer
+// that fails holds up no other. One publisher works on a set at a time, by a
+// lease on the database's clock; the lease saves work, the compare-and-swap
+// keeps the truth.
 //
-// Protocols plug in as [Renderer] and [SnapshotRenderer].
+// Protocols plug in as [Renderer] and [SnapshotRenderer]; a [Publisher] drives
+// them over a [Store] and [Objects], of which [Folder] is one.
 package publish
 
 import (
 	"context"
+	"io"
+	"iter"
+	"time"
 
 	"gateway/model"
 )
@@ -45,4 +51,47 @@ type SnapshotRenderer interface {
 	// Index creates the index over the parts 1 … s.Parts. Not called for a
 	// single part.
 	Index(ctx context.Context, v model.View, s model.Snapshot, out model.Sink) error
+}
+
+// Store is the log with the rows that say what is published.
+type Store interface {
+	model.Log
+	// Due returns up to limit sets whose time has come, longest waiting first.
+	Due(ctx context.Context, limit int) ([]model.SetID, error)
+	// Backlog is what there is to do for set, from one read.
+	Backlog(ctx context.Context, set model.SetID) (model.Backlog, error)
+	// Lease reserves publishing of set for holder for d from now; false when
+	// another holder has it. Asking again extends it.
+	Lease(ctx context.Context, set model.SetID, holder string, d time.Duration) (bool, error)
+	// Release gives holder's lease back, if it still has it.
+	Release(ctx context.Context, set model.SetID, holder string) error
+	// Seal cuts the tail of set; false when it was empty.
+	Seal(ctx context.Context, set model.SetID) (bool, error)
+	// Publish makes everything of p visible in one transaction, or nothing.
+	Publish(ctx context.Context, p model.Publication) error
+	// Unreferenced returns those of keys that no row and no live intent names.
+	Unreferenced(ctx context.Context, keys []string) ([]string, error)
+}
+
+// Objects keeps bytes under keys: a folder now, a bucket later. A key is a path
+// of lower-case letters, digits and hyphens between slashes.
+type Objects interface {
+	// Create keeps what r yields under key: durable and whole when it returns
+	// nil, absent otherwise. An object is never replaced; a key in use is an
+	// error wrapping [model.ErrExists].
+	Create(ctx context.Context, key string, r io.Reader) (size int64, err error)
+	// Open opens an object; the caller closes it. The error wraps
+	// [model.ErrNotFound] when there is none.
+	Open(ctx context.Context, key string) (model.Kept, error)
+	// Delete removes an object; one that is not there is no error.
+	Delete(ctx context.Context, key string) error
+	// List yields all objects in any order.
+	List(ctx context.Context) iter.Seq2[ObjectInfo, error]
+}
+
+// ObjectInfo is one object in a listing.
+type ObjectInfo struct {
+	Key     string
+	Size    int64
+	Created time.Time
 }

@@ -1,0 +1,259 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"gateway/model"
+)
+
+// batch is how many segments of a renderer become visible in one transaction at
+// most.
+const batch = 16
+
+// work is one publisher's turn at one set.
+type work struct {
+	*Publisher
+	set   model.SetID
+	scope Scope
+
+	backlog model.Backlog
+	leased  time.Time        // when the lease was last asked for
+	held    bool             // the lease is ours and not given back
+	failed  map[string]error // renderers that failed in this turn, by name
+}
+
+// run does the work in the order that keeps the greatest part visible soonest:
+// what is cut, then snapshots. It returns [model.ErrHeadMoved] when another
+// publisher has the set.
+func (w *work) run(ctx context.Context) (err error) {
+	w.failed = map[string]error{}
+	if err := w.read(ctx); err != nil {
+		return err
+	}
+	if w.scope != Segments {
+		defer func() { err = errors.Join(err, w.release(context.WithoutCancel(ctx))) }()
+	}
+	if !w.anything() {
+		return nil
+	}
+	if err := w.lease(ctx); err != nil {
+		return err
+	}
+	if w.scope >= Due && w.past(w.backlog.SealDue()) {
+		if _, err := w.store.Seal(ctx, w.set); err != nil {
+			return fmt.Errorf("cut by age: %w", err)
+		}
+		if err := w.read(ctx); err != nil {
+			return err
+		}
+	}
+	for w.behind() {
+		if err := w.segments(ctx); err != nil {
+			return err
+		}
+		if err := w.read(ctx); err != nil {
+			return err
+		}
+	}
+	if w.scope >= Due && w.past(w.backlog.ExpiryDue()) {
+		if err := w.expire(ctx); err != nil {
+			return err
+		}
+	}
+	if w.wantsSnapshot() {
+		if err := w.snapshot(ctx); err != nil {
+			return fmt.Errorf("snapshot: %w", err)
+		}
+	}
+	var failures []error
+	for _, err := range w.failed {
+		failures = append(failures, err)
+	}
+	return errors.Join(failures...)
+}
+
+func (w *work) read(ctx context.Context) error {
+	b, err := w.store.Backlog(ctx, w.set)
+	if err != nil {
+		return fmt.Errorf("read backlog: %w", err)
+	}
+	w.backlog = b
+	w.held = b.Holder == w.holder
+	return nil
+}
+
+// anything tells whether there is work of the scope, so that a set without any
+// costs no lease.
+func (w *work) anything() bool {
+	return w.behind() || w.wantsSnapshot() ||
+		w.scope >= Due && (w.past(w.backlog.SealDue()) || w.past(w.backlog.ExpiryDue()))
+}
+
+// behind tells whether a renderer that works has segments to publish.
+func (w *work) behind() bool {
+	for _, r := range w.config.Renderers {
+		if w.failed[r.Name()] == nil && w.backlog.Positions[r.Name()] < w.backlog.View.Head.Segments {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *work) wantsSnapshot() bool {
+	b := &w.backlog
+	changed := b.View.Head.Position != b.View.Snapshot.Position || !b.View.Ready
+	switch w.scope {
+	case Segments:
+		return false
+	case First:
+		return changed && (b.View.Snapshot.Number == 0 || w.past(b.SnapshotDue()))
+	case Snapshot:
+		return changed || b.Rendering != nil
+	}
+	return w.past(b.SnapshotDue())
+}
+
+// past tells whether a due time, 0 for never, has come.
+func (w *work) past(due model.Time) bool {
+	return due != 0 && due <= model.TimeOf(w.config.Now())
+}
+
+// lease makes sure that the set is ours for a while yet.
+func (w *work) lease(ctx context.Context) error {
+	now := w.config.Now()
+	if w.held && (w.leased.IsZero() || now.Sub(w.leased) < w.config.Lease/2) {
+		if w.leased.IsZero() {
+			w.leased = now.Add(-w.config.Lease / 4) // taken by a commit a while ago
+		}
+		return nil
+	}
+	ok, err := w.store.Lease(ctx, w.set, w.holder, w.config.Lease)
+	if err != nil {
+		return fmt.Errorf("lease: %w", err)
+	}
+	if !ok {
+		return model.ErrHeadMoved
+	}
+	w.held, w.leased = true, now
+	return nil
+}
+
+func (w *work) release(ctx context.Context) error {
+	if !w.held {
+		return nil
+	}
+	w.held = false
+	if err := w.store.Release(ctx, w.set, w.holder); err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	return nil
+}
+
+// segments publishes the next segments of every renderer that is behind. A
+// renderer that fails keeps its position and its error.
+func (w *work) segments(ctx context.Context) error {
+	if err := w.lease(ctx); err != nil {
+		return err
+	}
+	type result struct {
+		advance   model.Advance
+		documents []model.Document
+		err       error
+	}
+	results := make([]result, len(w.config.Renderers))
+	var group sync.WaitGroup
+	for i, r := range w.config.Renderers {
+		if w.failed[r.Name()] != nil {
+			continue
+		}
+		group.Go(func() {
+			out := &sink{ctx: ctx, objects: w.objects}
+			advance, err := w.seal(ctx, r, out)
+			results[i] = result{advance, out.documents, err}
+		})
+	}
+	group.Wait()
+
+	publication := model.Publication{Set: w.set, Epoch: w.backlog.View.Epoch.Number, Holder: w.holder}
+	for i, r := range w.config.Renderers {
+		switch {
+		case results[i].err != nil:
+			w.failed[r.Name()] = fmt.Errorf("renderer %s after segment %d: %w", r.Name(), w.backlog.Positions[r.Name()], results[i].err)
+		case results[i].advance.To > results[i].advance.From:
+			publication.Advances = append(publication.Advances, results[i].advance)
+			publication.Documents = append(publication.Documents, results[i].documents...)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(publication.Advances) == 0 {
+		return nil
+	}
+	publication.Release = w.scope != Segments && len(w.failed) == 0 && w.last(publication.Advances) &&
+		!w.wantsSnapshot() && !w.past(w.backlog.ExpiryDue())
+	if err := w.store.Publish(ctx, publication); err != nil {
+		return fmt.Errorf("publish segments: %w", err)
+	}
+	w.held = !publication.Release
+	return nil
+}
+
+// last tells whether the advances bring every renderer to the last cut.
+func (w *work) last(advances []model.Advance) bool {
+	position := map[string]model.SegmentNumber{}
+	for _, a := range advances {
+		position[a.Renderer] = a.To
+	}
+	for _, r := range w.config.Renderers {
+		if max(position[r.Name()], w.backlog.Positions[r.Name()]) < w.backlog.View.Head.Segments {
+			return false
+		}
+	}
+	return true
+}
+
+// seal renders the next segments of r into out.
+func (w *work) seal(ctx context.Context, r Renderer, out *sink) (model.Advance, error) {
+	at := w.backlog.Positions[r.Name()]
+	advance := model.Advance{Renderer: r.Name(), From: at, To: at}
+	segments, err := w.store.Segments(ctx, w.set, max(at-1, 0), batch+1)
+	if err != nil {
+		return advance, err
+	}
+	v := w.backlog.View
+	v.Published, v.Next = model.Segment{}, nil
+	if at > 0 && len(segments) > 0 {
+		v.Published, segments = segments[0], segments[1:]
+	}
+	for i := range segments {
+		v.Next = &segments[i]
+		if err := r.Seal(ctx, w.store, v, segments[i], out); err != nil {
+			return advance, fmt.Errorf("seal segment %d: %w", segments[i].Number, err)
+		}
+		v.Published = segments[i]
+		advance.To = segments[i].Number
+	}
+	return advance, nil
+}
+
+// expire lets go of superseded snapshots whose time is over.
+func (w *work) expire(ctx context.Context) error {
+	b := &w.backlog
+	now := model.TimeOf(w.config.Now())
+	keep := model.Time(int64(b.View.Set.Policy.SnapshotKeep) / 1000)
+	publication := model.Publication{Set: w.set, Epoch: b.View.Epoch.Number, Holder: w.holder}
+	for _, s := range b.Superseded {
+		if s.Superseded+keep <= now {
+			publication.Expire = append(publication.Expire, s.Number)
+		}
+	}
+	if err := w.store.Publish(ctx, publication); err != nil {
+		return fmt.Errorf("expire snapshots: %w", err)
+	}
+	return nil
+}
