@@ -1,0 +1,85 @@
+package publish_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gateway/model"
+	"gateway/publish"
+)
+
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	f, err := publish.OpenFolder(dir, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if n, err := f.Create(ctx, "documents/ab/abcd-1", strings.NewReader("hello")); n != 5 || err != nil {
+		t.Fatal(n, err)
+	}
+	if _, err := f.Create(ctx, "documents/ab/abcd-1", strings.NewReader("other")); !errors.Is(err, model.ErrExists) {
+		t.Errorf("a key in use: %v", err)
+	}
+	k, err := f.Open(ctx, "documents/ab/abcd-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(io.NewSectionReader(k, 0, k.Size()))
+	k.Close()
+	if string(got) != "hello" || err != nil {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if _, err := f.Open(ctx, "documents/none"); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("no such object: %v", err)
+	}
+	if _, err := f.Create(ctx, "broken", io.MultiReader(strings.NewReader("half"), failing{})); !errors.Is(err, errLost) {
+		t.Errorf("a reader that fails: %v", err)
+	}
+	if _, err := f.Open(ctx, "broken"); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("half an object is there: %v", err)
+	}
+	var keys []string
+	for o, err := range f.List(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, o.Key)
+	}
+	if len(keys) != 1 || keys[0] != "documents/ab/abcd-1" {
+		t.Errorf("listed %v", keys)
+	}
+	for range 2 {
+		if err := f.Delete(ctx, "documents/ab/abcd-1"); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, key := range []string{"", "../x", "/etc/passwd", "a/../../x", "UPPER", `a\b`, "a b"} {
+		if _, err := f.Create(ctx, key, strings.NewReader("x")); err == nil {
+			t.Errorf("key %q was taken", key)
+		}
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errLost }
+
+func TestFolderOfAnotherDatabase(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		if _, err := publish.OpenFolder(dir, "one"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := publish.OpenFolder(dir, "two"); err == nil || !strings.Contains(err.Error(), "another database") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "store-id")); err != nil {
+		t.Error(err)
+	}
+}
