@@ -1,71 +1,71 @@
-// Package httpx answers HTTP requests for documents and content.
+// Package httpx answers HTTP requests, so that every handler says only what its
+// document is. What holds for each answer made here:
+//
+//   - It has the Content-Length of what is sent, a strong ETag of its own per
+//     content coding, and `Vary: Accept-Encoding`; HEAD is GET without the body;
+//     a condition that holds is answered by 304 or 412 before anything is read.
+//   - gzip goes out only to those who ask for it. What is kept deflated is framed
+//     and never compressed again; identity is always possible.
+//   - A body that breaks looks broken. Its last bytes are not sent before the sum
+//     of all is right, and after a mistake the connection is aborted, so that no
+//     client takes a part for the whole.
+//   - A mistake becomes a problem document (RFC 9457) in one place, [Fail], which
+//     keeps inner causes for the log.
+//
+// [New] makes the engine, [ServeStored] and [ServeRendered] serve documents, and
+// [NewServer] cuts off clients that stopped reading, not those that read slowly.
 package httpx
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
-
-	"gateway/model"
 )
 
-// Caching says how long an answer may be kept.
+// Caching says how long an answer may be kept without asking again.
 type Caching int
 
 const (
-	Moving    Caching = iota // a document that goes on: revalidated at each use
-	Immutable                // a document that never changes under its URL
-	Resource                 // a representation or file: revalidated, with ranges
+	// Moving is a document that goes on. It is revalidated at each use: a head
+	// that is newer than what follows from it is safe, an old one costs a 304.
+	Moving Caching = iota
+	// Immutable is a document that never changes under its URL. A stored one
+	// has ranges.
+	Immutable
+	// Resource is a representation or file of a record: revalidated, with
+	// ranges.
+	Resource
 )
 
-// Stored is a body that is kept with its sums: a sealed document or hosted
-// content.
-type Stored struct {
-	Type         string // Content-Type
-	Content      model.Content
-	LastModified model.Time // 0: none
-	Caching      Caching
-	// Open opens the kept bytes: raw DEFLATE if Content.Deflated.
-	Open func(ctx context.Context) (model.Kept, error)
+// header is the value of Cache-Control (RFC 9111 §5.2.2, RFC 8246).
+func (k Caching) header() string {
+	switch k {
+	case Immutable:
+		return "public, max-age=31536000, immutable"
+	case Resource:
+		return "public, no-cache"
+	}
+	return "public, max-age=0, must-revalidate"
 }
 
-// Rendered is a document made on request.
-type Rendered struct {
-	Type         string
-	ETag         string     // opaque, without quotes; "": the SHA-256 of the bytes
-	LastModified model.Time // 0: none
-	Caching      Caching
-	// Render appends the document to b. It is called only when the document is
-	// needed, not for a 304 with a known ETag.
-	Render func(b []byte) ([]byte, error)
+// surroundings is what answers need besides request and document.
+type surroundings struct {
+	log *slog.Logger
+	now func() time.Time
 }
 
-// ServeStored answers with s.
-func ServeStored(c *gin.Context, s Stored) {}
+type surroundingsKey struct{}
 
-// ServeRendered answers with r.
-func ServeRendered(c *gin.Context, r Rendered) {}
-
-// Fail answers with the problem that err is.
-func Fail(c *gin.Context, err error) { c.AbortWithStatus(http.StatusInternalServerError) }
-
-// GET registers handlers for GET and HEAD.
-func GET(r gin.IRoutes, path string, handlers ...gin.HandlerFunc) {
-	r.GET(path, handlers...)
-	r.HEAD(path, handlers...)
+// around finds what [New] put into c. A context that comes from elsewhere has
+// the defaults.
+func around(c *gin.Context) surroundings {
+	if v, ok := c.Get(surroundingsKey{}); ok {
+		return v.(surroundings)
+	}
+	return surroundings{log: slog.Default(), now: time.Now}
 }
 
-// Option changes an engine made by New.
-type Option func(*gin.Engine)
-
-// WithClock lets the engine read the time from now.
-func WithClock(now func() time.Time) Option { return func(*gin.Engine) {} }
-
-// New is an engine without routes.
-func New(log *slog.Logger, access *slog.Logger, options ...Option) *gin.Engine { return gin.New() }
-
-// UnderBase answers with and without the base URL's path prefix.
-func UnderBase(h http.Handler, basePath func() string) http.Handler { return h }
+// bodyless tells that the method of r gets the headers of GET only.
+func bodyless(r *http.Request) bool { return r.Method == http.MethodHead }
