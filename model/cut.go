@@ -86,7 +86,7 @@ func (c *Cutter) Add(load Load, size int) bool {
 const (
 	boundURL   = MaxBaseURL + 64 + 64 // base URL, set name, fixed parts and number
 	boundEntry = 512
-	boundLink  = 96
+	boundLink  = 128
 	boundEvent = 640 // an Atom entry without texts and links
 )
 
@@ -95,16 +95,17 @@ const (
 func Bound(c *Change) Load {
 	var l Load
 	var links int
+	describing := c.Describing()
 	for i := range c.Resources {
 		r := &c.Resources[i]
 		uri := boundURI(r)
-		links += boundLink + uri + len(r.MediaType())
+		links += boundLink + uri + escapedLen(r.Type) + escapedLen(r.Profile) + len(r.Hreflang)
 		if r.Kind == Same {
 			continue
 		}
 		l.Entries++
 		l.Bytes += boundResource(r, uri)
-		if i == 0 {
+		if r == describing {
 			l.Bytes += boundDescribes(&c.State)
 		}
 	}
@@ -112,13 +113,13 @@ func Bound(c *Change) Load {
 		l.Entries++
 		l.Bytes += boundURL + 3*len(c.Dropped[i].Name) + boundEntry
 	}
-	event := boundEvent + len(c.Identifier)*6 + escapedLen(c.Title) + escapedLen(c.Summary) + links
+	event := boundEvent + escapedLen(c.Identifier) + max(escapedLen(c.Title), escapedLen(c.Identifier)) + escapedLen(c.Summary) + links
 	for _, s := range c.Collections {
 		event += boundLink + escapedLen(s)
 	}
 	for i := range c.Links {
 		k := &c.Links[i]
-		event += boundLink + escapedLen(k.Href) + escapedLen(k.Rel) + escapedLen(k.Type) + escapedLen(k.Title)
+		event += boundLink + escapedLen(k.Href) + escapedLen(k.Rel) + escapedLen(k.Type) + escapedLen(k.Title) + len(k.Hreflang)
 	}
 	l.Bytes = max(l.Bytes, event)
 	return l

@@ -101,6 +101,18 @@ func (s *State) representations() int {
 	return len(s.Resources)
 }
 
+// Describing returns the representation that stands for the record's metadata
+// where its files are described: the first hosted one, or nil when there is
+// none.
+func (s *State) Describing() *Resource {
+	for i := range s.Resources {
+		if r := &s.Resources[i]; r.Role == Representation && !r.External() {
+			return r
+		}
+	}
+	return nil
+}
+
 // Resource returns the resource called name, or nil.
 func (s *State) Resource(name string) *Resource {
 	for i := range s.Resources {
