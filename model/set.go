@@ -237,7 +237,7 @@ func (s *Set) Validate() error {
 			return err
 		}
 	}
-	if s.Author.Email != "" && (!strings.Contains(s.Author.Email, "@") || strings.ContainsAny(s.Author.Email, " \t\n")) {
+	if s.Author.Email != "" && (!strings.Contains(strings.Trim(s.Author.Email, "@"), "@") || strings.ContainsAny(s.Author.Email, " \t\n")) {
 		return fieldErrorf("author.email", "%q is not an email address", truncate(s.Author.Email))
 	}
 	if s.DescribedBy != "" {

@@ -95,7 +95,9 @@ func (r *Record) validateResources() error {
 		return fieldErrorf("files", "%d of them; at most %d", len(files), MaxFiles)
 	}
 	names := make(map[string]bool, len(r.Resources))
-	type negotiated struct{ mediaType, profile, hreflang string }
+	// Atom forbids two alternates that agree in these (RFC 4287 §4.1.2), and a
+	// profile may stand in the type too.
+	type negotiated struct{ mediaType, hreflang string }
 	kinds := make(map[negotiated]bool, len(representations))
 	hosted := false
 	for i := range r.Resources {
@@ -115,7 +117,7 @@ func (r *Record) validateResources() error {
 			continue
 		}
 		hosted = hosted || !x.External()
-		k := negotiated{x.Type, x.Profile, x.Hreflang}
+		k := negotiated{x.MediaType(), strings.ToLower(x.Hreflang)}
 		if kinds[k] {
 			return fieldErrorf(field, "type, profile and hreflang equal those of another representation of the record")
 		}
