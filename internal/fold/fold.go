@@ -95,18 +95,23 @@ func (w *Witness) Get(url, mediaType string) ([]byte, error) {
 
 // Recheck fetches every immutable document seen so far again.
 func (w *Witness) Recheck(mediaTypeOf func(url string) string) error {
-	w.mu.Lock()
-	urls := make([]string, 0, len(w.sealed))
-	for u := range w.sealed {
-		urls = append(urls, u)
-	}
-	w.mu.Unlock()
-	for _, u := range urls {
+	for _, u := range w.Sealed() {
 		if _, err := w.Get(u, mediaTypeOf(u)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Sealed is the URLs of the immutable documents seen so far.
+func (w *Witness) Sealed() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	urls := make([]string, 0, len(w.sealed))
+	for u := range w.sealed {
+		urls = append(urls, u)
+	}
+	return urls
 }
 
 // StatusError is an answer that is not 200.
