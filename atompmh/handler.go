@@ -87,16 +87,26 @@ func (h *Handler) complete(c *gin.Context) {
 		httpx.Fail(c, err)
 		return
 	}
-	// While cut segments wait, the head's count is not that of the position
-	// shown. Rendering counts.
+	render := func(b []byte) ([]byte, error) {
+		return AppendComplete(c.Request.Context(), b, h.source, &v)
+	}
 	if v.Next == nil && !offersComplete(&v) {
 		httpx.Fail(c, fmt.Errorf("complete feed of set %s: %w", set, model.ErrNotFound))
 		return
 	}
+	if v.Next != nil {
+		// Cut segments wait, so the head's count is not that of the position
+		// shown. Only rendering tells whether there is a feed at all, and a
+		// condition of the request may not answer before that.
+		b, err := render(nil)
+		if err != nil {
+			httpx.Fail(c, err)
+			return
+		}
+		render = func(to []byte) ([]byte, error) { return append(to, b...), nil }
+	}
 	_, updated := v.Shown()
-	httpx.ServeRendered(c, moving(&v, "complete", updated, func(b []byte) ([]byte, error) {
-		return AppendComplete(c.Request.Context(), b, h.source, &v)
-	}))
+	httpx.ServeRendered(c, moving(&v, "complete", updated, render))
 }
 
 func (h *Handler) archive(c *gin.Context) {

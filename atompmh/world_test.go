@@ -2,6 +2,7 @@ package atompmh_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
 	"crypto/sha256"
 	"hash/crc32"
@@ -32,6 +33,15 @@ type world struct {
 type sealedDocument struct {
 	model.Document
 	bytes []byte
+	kept  []byte // deflated
+}
+
+func deflated(b []byte) []byte {
+	var kept bytes.Buffer
+	w, _ := flate.NewWriter(&kept, flate.BestSpeed) // the level is a valid one
+	_, _ = w.Write(b)                               // a buffer takes everything
+	_ = w.Close()
+	return kept.Bytes()
 }
 
 func newWorld(t rapid.TB, segmentSize int) *world {
@@ -97,7 +107,7 @@ func (w *world) OpenObject(_ context.Context, key string) (model.Kept, error) {
 	if !ok {
 		return nil, model.ErrNotFound
 	}
-	return object{bytes.NewReader(d.bytes)}, nil
+	return object{bytes.NewReader(d.kept)}, nil
 }
 
 type object struct{ *bytes.Reader }
@@ -119,10 +129,11 @@ type sealing struct {
 
 func (s *sealing) Close() error {
 	b := s.Bytes()
+	kept := deflated(b)
 	s.document.Content = model.Content{
-		Length: int64(len(b)), Stored: int64(len(b)), SHA256: sha256.Sum256(b), CRC32: crc32.ChecksumIEEE(b),
+		Length: int64(len(b)), SHA256: sha256.Sum256(b), CRC32: crc32.ChecksumIEEE(b), Deflated: true, Stored: int64(len(kept)),
 	}
-	next := sealedDocument{s.document, b}
+	next := sealedDocument{s.document, b, kept}
 	if was, ok := s.w.sealed[s.document.Path]; ok && (was.Document != next.Document || !bytes.Equal(was.bytes, b)) {
 		s.w.t.Errorf("ARCH-11 %s changed after it was sealed:\n%s\nwas\n%s", s.document.Path, b, was.bytes)
 	}
