@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"iter"
 	"net/http"
 	"strings"
 )
@@ -18,9 +19,9 @@ const (
 func coding(h http.Header, hasGzip bool) (chosen string, ok bool) {
 	const unnamed = -1
 	gzip, plain, star := unnamed, unnamed, unnamed
-	for item := range items(h["Accept-Encoding"]) {
+	for item := range Items(h["Accept-Encoding"]) {
 		name, params, _ := strings.Cut(item, ";")
-		q, ok := quality(params)
+		q, ok := Quality(params)
 		if !ok {
 			continue
 		}
@@ -48,9 +49,9 @@ func coding(h http.Header, hasGzip bool) (chosen string, ok bool) {
 	return "", false
 }
 
-// items yields the members of a list that may be spread over several header
+// Items yields the members of a list that may be spread over several header
 // lines (RFC 9110 §5.6.1). Commas in quoted strings do not part members.
-func items(lines []string) func(yield func(string) bool) {
+func Items(lines []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, line := range lines {
 			for line != "" {
@@ -79,9 +80,9 @@ func member(line string) (item, rest string) {
 	return strings.Trim(line, " \t"), ""
 }
 
-// quality reads the weight among parameters in thousandths; without one it is
+// Quality reads the weight among parameters in thousandths; without one it is
 // 1,000 (RFC 9110 §12.4.2).
-func quality(params string) (q int, ok bool) {
+func Quality(params string) (q int, ok bool) {
 	for params != "" {
 		var p string
 		p, params, _ = strings.Cut(params, ";")
@@ -94,9 +95,10 @@ func quality(params string) (q int, ok bool) {
 }
 
 // ParseQuality reads a weight such as "0.85" in thousandths (RFC 9110 §12.4.2).
+// Java writes ".2".
 func ParseQuality(s string) (q int, ok bool) {
 	whole, fraction, _ := strings.Cut(s, ".")
-	if whole != "0" && whole != "1" || len(fraction) > 3 {
+	if whole != "0" && whole != "1" && (whole != "" || fraction == "") || len(fraction) > 3 {
 		return 0, false
 	}
 	for i := range 3 {

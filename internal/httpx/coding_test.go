@@ -54,7 +54,7 @@ func TestCoding(t *testing.T) {
 }
 
 func TestItems(t *testing.T) {
-	got := slices.Collect(items([]string{`a, "b,c" ,, d;p="x\",y"`, "", " e "}))
+	got := slices.Collect(Items([]string{`a, "b,c" ,, d;p="x\",y"`, "", " e "}))
 	if want := []string{"a", `"b,c"`, `d;p="x\",y"`, "e"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -55,7 +55,7 @@ const (
 )
 
 func matchesTag(lines []string, etag string, how comparison) bool {
-	for item := range items(lines) {
+	for item := range Items(lines) {
 		if item == "*" || item == etag || how == weak && strings.TrimPrefix(item, "W/") == etag {
 			return true
 		}

@@ -37,7 +37,7 @@ func spansOf(r *http.Request, size int64) (spans []span, ok bool) {
 		return nil, true
 	}
 	given := false
-	for item := range items([]string{set}) {
+	for item := range Items([]string{set}) {
 		s, valid := parseSpan(item, size)
 		if !valid {
 			return nil, true

@@ -52,7 +52,7 @@ func (p *representation) settled(c *gin.Context) bool {
 		// RFC 9110 §15.4.5: validators and caching, and nothing about a content
 		// that is not sent.
 		h := c.Writer.Header()
-		for _, name := range []string{"Accept-Ranges", "Content-Encoding", "Content-Type", "Last-Modified"} {
+		for _, name := range []string{"Accept-Ranges", "Content-Encoding", "Content-Language", "Content-Type", "Last-Modified"} {
 			delete(h, name)
 		}
 		c.Status(http.StatusNotModified)

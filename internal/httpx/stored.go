@@ -14,8 +14,11 @@ import (
 // Stored is a body that is kept with its sums: a sealed document or hosted
 // content.
 type Stored struct {
-	Type         string // Content-Type
-	Content      model.Content
+	Type    string // Content-Type
+	Content model.Content
+	// Variant goes into the ETag where one URL has several representations, or
+	// bytes that can get another type: equal bytes are not all of it then.
+	Variant      string
 	LastModified model.Time // 0: none
 	Caching      Caching
 	// Open opens the kept bytes: raw DEFLATE if Content.Deflated. It is called
@@ -23,13 +26,13 @@ type Stored struct {
 	Open func(ctx context.Context) (model.Kept, error)
 }
 
-// ServeStored answers with s. Its ETag is the SHA-256 of the identity bytes, of
-// which gzip is a variant.
+// ServeStored answers with s. Its ETag is the SHA-256 of the identity bytes, and
+// another one as gzip.
 func ServeStored(c *gin.Context, s Stored) {
 	chosen, ok := coding(c.Request.Header, s.Content.Deflated)
 	p := representation{
 		validators: validators{
-			etag:     etag(hex.EncodeToString(s.Content.SHA256[:]), chosen),
+			etag:     etag(s.name(), chosen),
 			modified: lastModified(s.LastModified.Time(), around(c).now(), s.Caching),
 		},
 		mediaType: s.Type, coding: chosen, caching: s.Caching, ranged: s.Caching != Moving, length: s.Content.Length,
@@ -70,6 +73,15 @@ func ServeStored(c *gin.Context, s Stored) {
 	default:
 		send(c, &plain{kept: kept, content: &s.Content}, plan)
 	}
+}
+
+// name is the opaque part of the ETag, the same for every coding.
+func (s *Stored) name() string {
+	sum := hex.EncodeToString(s.Content.SHA256[:])
+	if s.Variant == "" {
+		return sum
+	}
+	return sum + "-" + s.Variant
 }
 
 func open(ctx context.Context, s *Stored) (model.Kept, error) {
