@@ -1,18 +1,47 @@
-// Package store keeps the logs in a SQL database.
+// Package store keeps sets and their logs in a SQL database, SQLite or anything
+// that speaks MySQL's protocol, through GORM.
+//
+// What holds, under any number of processes that write and read the same
+// database, under lost connections and after a crash at any moment:
+//
+//   - A transaction touches one set. It locks the set's head row first, so the
+//     writers of a set come one after another, and writes the head last. Either
+//     all of it is there or nothing.
+//   - Positions come from the head, without holes; times rise strictly. A
+//     segment's row is written by the commit that fills it.
+//   - A conflict, a deadlock or a lost connection replays the whole
+//     transaction. Each transaction that may not happen twice leaves a random
+//     token; when the reply to COMMIT is lost, the next attempt takes the head
+//     lock, which waits for the lost one to end, looks the token up, and replays
+//     only if it is absent.
+//   - What [Store.Commit] acknowledged is durable.
+//   - Readers never wait for writers and hold no transaction between two steps of
+//     an iteration: [Store.Changes] and [Store.States] read keyset pages.
+//   - [Store.Publish] makes documents visible by compare-and-swap; nothing that
+//     was visible under a URL is ever replaced.
+//
+// GORM opens the database, makes the tables and runs the small queries. The
+// commit and the scans use the connection below it with multi-row statements
+// and Rows.Scan, because reflection per row costs them most of their speed.
+//
+// docs/format/tables.md describes the tables.
 package store
 
 import (
 	"context"
 	"errors"
-	"iter"
 	"log/slog"
+	"sync/atomic"
 	"time"
+
+	"gorm.io/gorm"
 
 	"gateway/model"
 )
 
 // Objects reads what the object store holds.
 type Objects interface {
+	// Open opens the object, or returns [model.ErrNotFound].
 	Open(ctx context.Context, key string) (model.Kept, error)
 }
 
@@ -20,121 +49,55 @@ type Objects interface {
 type Config struct {
 	// Database is "" for the SQLite file gateway.db in Dir, or
 	// "mysql://user:pass@host:3306/name".
-	Database  string
-	Dir       string // the data directory
-	Objects   Objects
-	Limits    model.Limits
-	Now       func() time.Time // nil: time.Now
-	Log       *slog.Logger     // nil: nothing is logged
-	Renderers []string         // names whose positions count for Backlog, Due and Committed.Waiting
-	Fault     func(step string) error
+	Database string
+	Dir      string // the data directory, made if missing; not used by MySQL
+	Objects  Objects
+	Limits   model.Limits
+	Now      func() time.Time // nil: time.Now
+	Log      *slog.Logger     // nil: nothing is logged
+	// Renderers are the names whose positions count for Backlog, Due and
+	// Committed.Waiting.
+	Renderers []string
+	// Fault is for tests, nil in life: it is called at the steps of a writing
+	// transaction and of the making of tables, and its error takes the place of
+	// a failure of that step. After "commit after" the transaction is durable.
+	Fault func(step string) error
 }
 
-// Store keeps the logs.
-type Store struct{}
+// Steps of a writing transaction that Config.Fault can fail.
+const (
+	FaultBegin        = "begin"
+	FaultLocked       = "locked"        // the head lock is held, nothing is written
+	FaultWritten      = "written"       // everything is written but the head
+	FaultCommitBefore = "commit before" // COMMIT is not sent
+	FaultCommitAfter  = "commit after"  // COMMIT took effect, its reply is lost
+	FaultSchema       = "schema"        // after each statement that makes tables
+)
+
+// ErrLost, wrapped in the error of Config.Fault, stands for a lost connection.
+var ErrLost = errors.New("connection lost")
+
+// Store is an open database. Its methods are safe for concurrent use.
+type Store struct {
+	config Config
+	limits model.Limits
+	now    func() time.Time
+	log    *slog.Logger
+
+	dialect dialect
+	writer  *gorm.DB // SQLite: one connection; MySQL: the same pool as reader
+	reader  *gorm.DB
+	views   views
+	writes  atomic.Int64 // transactions so far, paces the removal of old tokens
+	// restUntil is when this process may take the write lock again.
+	restUntil atomic.Pointer[time.Time]
+}
 
 var _ model.Log = (*Store)(nil)
 
-var errSkeleton = errors.New("store: not written yet")
-
-// CommitOptions go with a commit.
-type CommitOptions struct {
-	Hold    string // take the publishing lease for this holder when it is free
-	HoldFor time.Duration
+func (s *Store) fault(step string) error {
+	if s.config.Fault == nil {
+		return nil
+	}
+	return s.config.Fault(step)
 }
-
-// Committed is what a commit did.
-type Committed struct {
-	Outcomes []model.Outcome // parallel to the batch
-	Held     bool            // the lease that was asked for is held
-	Waiting  int             // cut segments not yet published by the slowest renderer
-	Head     model.Position
-}
-
-// Problem is a damage that Check found.
-type Problem struct {
-	Set   string // its name; "" for the store as a whole
-	Where string // "change 17", "segment 3", "document /rs/…"
-	What  string
-}
-
-func Open(ctx context.Context, c Config) (*Store, error)        { return nil, errSkeleton }
-func (s *Store) Close() error                                   { return errSkeleton }
-func (s *Store) DatabaseID(ctx context.Context) (string, error) { return "", errSkeleton }
-func (s *Store) Ready(ctx context.Context) error                { return errSkeleton }
-func (s *Store) BaseURL(ctx context.Context) (string, error)    { return "", errSkeleton }
-func (s *Store) BaseURLOrigin(ctx context.Context) (url string, explicit bool, err error) {
-	return "", false, errSkeleton
-}
-func (s *Store) SetBaseURL(ctx context.Context, url string, explicit bool) error { return errSkeleton }
-
-func (s *Store) CreateSet(ctx context.Context, set model.Set) (model.Set, error) {
-	return model.Set{}, errSkeleton
-}
-func (s *Store) UpdateSet(ctx context.Context, name string, change func(*model.Set) error) (model.Set, error) {
-	return model.Set{}, errSkeleton
-}
-func (s *Store) Set(ctx context.Context, name string) (model.Set, error) {
-	return model.Set{}, errSkeleton
-}
-func (s *Store) Views(ctx context.Context, after string, limit int) ([]model.View, error) {
-	return nil, errSkeleton
-}
-func (s *Store) View(ctx context.Context, set, renderer string) (model.View, error) {
-	return model.View{}, errSkeleton
-}
-
-func (s *Store) Commit(ctx context.Context, set model.SetID, batch []model.Incoming, o CommitOptions) (Committed, error) {
-	return Committed{}, errSkeleton
-}
-func (s *Store) Seal(ctx context.Context, set model.SetID) (bool, error) { return false, errSkeleton }
-func (s *Store) ReserveObject(ctx context.Context, set model.SetID, key string, d time.Duration) error {
-	return errSkeleton
-}
-
-func (s *Store) Changes(ctx context.Context, set model.SetID, after, last model.Position) iter.Seq2[*model.Change, error] {
-	return func(yield func(*model.Change, error) bool) { yield(nil, errSkeleton) }
-}
-func (s *Store) States(ctx context.Context, set model.SetID, at model.Position, after model.RecordNumber) iter.Seq2[*model.Change, error] {
-	return func(yield func(*model.Change, error) bool) { yield(nil, errSkeleton) }
-}
-func (s *Store) Segments(ctx context.Context, set model.SetID, after model.SegmentNumber, limit int) ([]model.Segment, error) {
-	return nil, errSkeleton
-}
-func (s *Store) Segment(ctx context.Context, set model.SetID, n model.SegmentNumber) (model.Segment, error) {
-	return model.Segment{}, errSkeleton
-}
-func (s *Store) Record(ctx context.Context, set model.SetID, number model.RecordNumber) (*model.Change, error) {
-	return nil, errSkeleton
-}
-func (s *Store) RecordByIdentifier(ctx context.Context, set model.SetID, identifier string) (*model.Change, error) {
-	return nil, errSkeleton
-}
-func (s *Store) OpenContent(ctx context.Context, set model.SetID, key model.ContentKey) (model.Kept, error) {
-	return nil, errSkeleton
-}
-func (s *Store) OpenObject(ctx context.Context, key string) (model.Kept, error) {
-	return nil, errSkeleton
-}
-
-func (s *Store) Due(ctx context.Context, limit int) ([]model.SetID, error) { return nil, errSkeleton }
-func (s *Store) Backlog(ctx context.Context, set model.SetID) (model.Backlog, error) {
-	return model.Backlog{}, errSkeleton
-}
-func (s *Store) Lease(ctx context.Context, set model.SetID, holder string, d time.Duration) (bool, error) {
-	return false, errSkeleton
-}
-func (s *Store) Release(ctx context.Context, set model.SetID, holder string) error {
-	return errSkeleton
-}
-func (s *Store) Publish(ctx context.Context, p model.Publication) error { return errSkeleton }
-func (s *Store) Document(ctx context.Context, set model.SetID, path string) (model.Document, error) {
-	return model.Document{}, errSkeleton
-}
-func (s *Store) OpenEpoch(ctx context.Context, set model.SetID, reason, baseURL string) (model.Epoch, error) {
-	return model.Epoch{}, errSkeleton
-}
-func (s *Store) Unreferenced(ctx context.Context, keys []string) ([]string, error) {
-	return nil, errSkeleton
-}
-func (s *Store) Check(ctx context.Context, report func(Problem)) error { return errSkeleton }

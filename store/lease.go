@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm/clause"
+
+	"gateway/model"
+)
+
+// leasePublish is the kind of lease that publishing a set takes.
+const leasePublish = "publish"
+
+// leaseRow is a lease as it is stored: of holder until a time of the database's
+// clock.
+type leaseRow struct {
+	SetID     model.SetID `gorm:"primaryKey;autoIncrement:false"`
+	Kind      string      `gorm:"primaryKey"`
+	Holder    string
+	UntilTime model.Time
+}
+
+func (leaseRow) TableName() string { return "leases" }
+
+// Lease takes the set's publishing lease for the holder until d from now on the
+// database's clock, or extends it when the holder has it. ok is false while
+// somebody else has it.
+func (s *Store) Lease(ctx context.Context, set model.SetID, holder string, d time.Duration) (ok bool, err error) {
+	err = s.write(ctx, "lease", 0, func(t *tx) (err error) {
+		t.set = set
+		if ok, err = t.lease(holder, d); err == nil && !ok {
+			err = errNothing
+		}
+		return err
+	})
+	return ok && err == nil, err
+}
+
+// Release gives the lease back, if the holder has it.
+func (s *Store) Release(ctx context.Context, set model.SetID, holder string) error {
+	return s.write(ctx, "release", 0, func(t *tx) error {
+		t.set = set
+		return t.release(holder)
+	})
+}
+
+// readLease returns the lease and keeps others from changing it; ok is false
+// when nobody ever had it.
+func (t *tx) readLease() (row leaseRow, ok bool, err error) {
+	db := t.db.Where("set_id = ? AND kind = ?", t.set, leasePublish)
+	err = db.Clauses(clause.Locking{Strength: "UPDATE"}).Take(&row).Error
+	if isNoRow(err) {
+		return row, false, nil
+	}
+	return row, err == nil, err
+}
+
+func (t *tx) lease(holder string, d time.Duration) (bool, error) {
+	row, ok, err := t.readLease()
+	if err != nil {
+		return false, err
+	}
+	now := t.now()
+	if ok && row.Holder != holder && row.UntilTime > now {
+		return false, nil
+	}
+	until := now + model.Time(d/time.Microsecond)
+	if ok && row.Holder == holder && row.UntilTime-now > (until-now)/2 {
+		return true, nil // long enough to save the write
+	}
+	row = leaseRow{SetID: t.set, Kind: leasePublish, Holder: holder, UntilTime: until}
+	if ok {
+		return true, t.db.Save(&row).Error
+	}
+	return true, t.db.Create(&row).Error // of two at once one gets a conflict and sees the other
+}
+
+// holds tells whether the holder has the lease now.
+func (t *tx) holds(holder string) (bool, error) {
+	row, ok, err := t.readLease()
+	return ok && row.Holder == holder && row.UntilTime > t.now(), err
+}
+
+func (t *tx) release(holder string) error {
+	return t.db.Exec("UPDATE leases SET until_time = 0 WHERE set_id = ? AND kind = ? AND holder = ?", t.set, leasePublish, holder).Error
+}
