@@ -1,0 +1,222 @@
+package resourcesync_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+
+	"gateway/internal/httpx"
+	"gateway/model"
+	"gateway/model/modeltest"
+	"gateway/publish"
+	"gateway/resourcesync"
+)
+
+const base = "https://repo.example.org/gw"
+
+var (
+	_ publish.Renderer         = (*resourcesync.Renderer)(nil)
+	_ publish.SnapshotRenderer = (*resourcesync.Renderer)(nil)
+	_ resourcesync.Source      = (*world)(nil)
+)
+
+// world is a set as of any position and any published segment, with the
+// documents that were stored for it.
+type world struct {
+	t testing.TB
+	*modeltest.Log
+	limits   model.Limits
+	renderer *resourcesync.Renderer
+	router   *gin.Engine
+
+	position  model.Position
+	published model.SegmentNumber
+	snapshot  model.Snapshot
+	notReady  bool
+	frozen    *model.View // shown instead, where counting it each time costs too much
+	documents map[string]*document
+	// tags holds the bytes that each entity tag stood for, by path.
+	tags map[string]string
+}
+
+type document struct {
+	bytes.Buffer
+	row    model.Document
+	closed bool
+}
+
+func newWorld(t testing.TB, limits model.Limits) *world {
+	gin.SetMode(gin.TestMode)
+	quiet := slog.New(slog.DiscardHandler)
+	w := &world{
+		t: t, Log: modeltest.New("rivers", base), limits: limits.WithDefaults(), renderer: resourcesync.NewRenderer(limits),
+		router: httpx.New(quiet, quiet), documents: map[string]*document{}, tags: map[string]string{},
+	}
+	w.Log.Limits = limits
+	w.snapshot = w.Log.View(0, 0).Snapshot
+	resourcesync.New(w, limits).Register(w.router)
+	return w
+}
+
+// view is the set as the world shows it now.
+func (w *world) view() model.View {
+	if w.frozen != nil {
+		return *w.frozen
+	}
+	v := w.Log.View(w.position, w.published)
+	v.Snapshot, v.Ready = w.snapshot, !w.notReady
+	return v
+}
+
+// View implements resourcesync.Source.
+func (w *world) View(_ context.Context, set, renderer string) (model.View, error) {
+	if renderer != "resourcesync-1.1" {
+		w.t.Errorf("view of renderer %q", renderer)
+	}
+	if set != w.Set.Name {
+		return model.View{}, model.ErrNotFound
+	}
+	return w.view(), nil
+}
+
+// Document implements resourcesync.Source.
+func (w *world) Document(_ context.Context, set model.SetID, path string) (model.Document, error) {
+	d := w.documents[path]
+	if d == nil || !d.closed || set != w.Set.ID {
+		return model.Document{}, fmt.Errorf("document %s: %w", path, model.ErrNotFound)
+	}
+	return d.row, nil
+}
+
+// OpenObject implements resourcesync.Source; the key is the path.
+func (w *world) OpenObject(_ context.Context, key string) (model.Kept, error) {
+	return kept{bytes.NewReader(w.documents[key].Bytes())}, nil
+}
+
+type kept struct{ *bytes.Reader }
+
+func (kept) Close() error { return nil }
+
+// sink stores documents; a path is written once.
+type sink struct{ *world }
+
+func (s sink) Create(path, mediaType string, lastModified model.Time) (io.WriteCloser, error) {
+	if d := s.documents[path]; d != nil && d.closed {
+		s.t.Fatalf("%s is written twice", path)
+	}
+	d := &document{row: model.Document{Path: path, Type: mediaType, LastModified: lastModified, Object: path}}
+	s.documents[path] = d
+	return d, nil
+}
+
+// Close completes the document.
+func (d *document) Close() error {
+	d.row.Content, d.closed = modeltest.ContentOf(d.String()), true
+	return nil
+}
+
+// show shows the set as of p with everything up to segment n published, and
+// seals what is not yet sealed.
+func (w *world) show(p model.Position, n model.SegmentNumber) {
+	w.position = p
+	for _, seg := range w.Cut() {
+		path := resourcesync.ChangeList{Set: w.Set.Name, Epoch: w.Epoch.Number, Segment: seg.Number}.Path()
+		if d := w.documents[path]; seg.Number > n || d != nil && d.closed {
+			continue
+		}
+		v := w.Log.View(seg.Last, seg.Number-1)
+		if err := w.renderer.Seal(context.Background(), w, v, seg, sink{w}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.published = n
+}
+
+// showAll shows the head with everything cut published.
+func (w *world) showAll() { w.show(w.Head(), model.SegmentNumber(len(w.Cut()))) }
+
+// takeSnapshot publishes the state at p as a new snapshot, cut into parts as a
+// publisher does.
+func (w *world) takeSnapshot(p model.Position, at model.Time) model.Snapshot {
+	v := w.view()
+	s := model.Snapshot{Number: w.snapshot.Number + 1, Epoch: w.Epoch.Number, Position: p, At: at}
+	var parts [][]*model.Change
+	var load model.Load
+	for c := range w.States(context.Background(), w.Set.ID, p, 0) {
+		next := model.BoundState(c)
+		if len(parts) == 0 || load.Plus(next).Exceeds(w.limits) {
+			parts, load = append(parts, nil), model.Load{}
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], c)
+		load = load.Plus(next)
+	}
+	if len(parts) == 0 {
+		parts = [][]*model.Change{nil}
+	}
+	s.Parts = len(parts)
+	for i, records := range parts {
+		w.must(w.writePart(v, s, i+1, records))
+	}
+	if s.Parts > 1 {
+		w.must(w.renderer.Index(context.Background(), v, s, sink{w}))
+	}
+	w.snapshot = s
+	return s
+}
+
+func (w *world) writePart(v model.View, s model.Snapshot, number int, records []*model.Change) error {
+	part, err := w.renderer.Part(v, s, number, s.Parts == 1, sink{w})
+	if err != nil {
+		return err
+	}
+	for _, c := range records {
+		if err := part.Record(c); err != nil {
+			return err
+		}
+	}
+	return part.Close()
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// ask answers a request for a path below the base URL.
+func (w *world) ask(method, path string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://localhost"+path, nil)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer := httptest.NewRecorder()
+	w.router.ServeHTTP(answer, r)
+	return answer
+}
+
+// get is the document at a path. An entity tag that a path had before must stand
+// for the same bytes.
+func (w *world) get(path string) []byte {
+	w.t.Helper()
+	answer := w.ask(http.MethodGet, path)
+	if answer.Code != http.StatusOK {
+		w.t.Fatalf("GET %s: %d\n%s", path, answer.Code, answer.Body)
+	}
+	if got := answer.Header().Get("Content-Type"); got != "application/xml" {
+		w.t.Errorf("GET %s: Content-Type %q", path, got)
+	}
+	tag := path + " " + answer.Header().Get("ETag")
+	if was, ok := w.tags[tag]; ok && was != answer.Body.String() {
+		w.t.Errorf("one entity tag for two documents: %s\n%s\n%s", tag, was, answer.Body)
+	}
+	w.tags[tag] = answer.Body.String()
+	return answer.Body.Bytes()
+}
