@@ -92,11 +92,11 @@ type document struct {
 func (w *world) chain() (documents []document) {
 	w.t.Helper()
 	for path := "/atom/rivers"; ; {
-		b := w.get(path)
-		if b == nil {
+		f := w.feed(path)
+		if f == nil {
 			w.t.Fatalf("PMH-TS-03 at %d/%d there is no %s", w.position, w.published, path)
 		}
-		d := document{path, parseFeed(w.t, b)}
+		d := document{path, f}
 		documents = append(documents, d)
 		prev := d.link("prev-archive")
 		if prev == "" {
@@ -251,14 +251,14 @@ func (w *world) checkArchives() {
 	w.t.Helper()
 	for _, seg := range w.Cut() {
 		path := atompmh.Archive{Set: w.Set.Name, Epoch: 1, Segment: seg.Number}.Path()
-		b := w.get(path)
+		f := w.feed(path)
 		if seg.Number > w.published {
-			if b != nil {
+			if f != nil {
 				w.t.Errorf("at %d/%d there is %s", w.position, w.published, path)
 			}
 			continue
 		}
-		d := document{path, parseFeed(w.t, b)}
+		d := document{path, f}
 		w.checkFeed(&d)
 		if len(d.Archive) != 1 || d.Archive[0].Inner != "" {
 			w.t.Errorf("ARCH-10 %s: fh:archive %v", path, d.Archive)
@@ -286,7 +286,7 @@ func (w *world) checkArchives() {
 // checkComplete checks the complete feed against the model.
 func (w *world) checkComplete() {
 	w.t.Helper()
-	d := document{"/atom/rivers/complete", parseFeed(w.t, w.get("/atom/rivers/complete"))}
+	d := document{"/atom/rivers/complete", w.feed("/atom/rivers/complete")}
 	w.checkFeed(&d)
 	live := map[string]entry{}
 	for i := range d.Entries {

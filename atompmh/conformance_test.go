@@ -72,7 +72,7 @@ func full(t *testing.T) *world {
 func (w *world) feeds() map[string]*xmlFeed {
 	feeds := map[string]*xmlFeed{}
 	for _, path := range w.paths() {
-		feeds[path] = parseFeed(w.t, w.get(path))
+		feeds[path] = w.feed(path)
 	}
 	return feeds
 }
@@ -142,14 +142,14 @@ func TestAtom(t *testing.T) {
 		}
 		anonymous := newWorld(t, 3)
 		anonymous.Set.Author, anonymous.Set.Title = model.Author{}, ""
-		if f := parseFeed(t, anonymous.get("/atom/rivers")); len(f.Authors) != 1 || f.Authors[0].Name[0] != "rivers" {
+		if f := anonymous.feed("/atom/rivers"); len(f.Authors) != 1 || f.Authors[0].Name[0] != "rivers" {
 			t.Errorf("without an author of its own: %v", f.Authors)
 		}
 	})
 	t.Run("ATOM-07 ids stay, in all documents and at another base URL", func(t *testing.T) {
 		moved := full(t)
 		moved.Epoch.Number, moved.Epoch.BaseURL = 2, "https://moved.example"
-		after := parseFeed(t, moved.get("/atom/rivers"))
+		after := moved.feed("/atom/rivers")
 		if after.link("self") != "https://moved.example/atom/rivers" {
 			t.Errorf("self %q", after.link("self"))
 		}
@@ -283,12 +283,12 @@ func TestArchivedFeed(t *testing.T) {
 	})
 	t.Run("ARCH-06 the subscription document has the newest entries", func(t *testing.T) {
 		w := newWorld(t, 2)
-		if n := len(parseFeed(t, w.get("/atom/rivers")).Entries); n != 0 {
+		if n := len(w.feed("/atom/rivers").Entries); n != 0 {
 			t.Errorf("%d entries without a change", n)
 		}
 		for i := range 5 {
 			w.fill(1).now()
-			f := parseFeed(t, w.get("/atom/rivers"))
+			f := w.feed("/atom/rivers")
 			if len(f.Entries) == 0 || f.Entries[0].updated() != w.At(model.Position(i+1)).Time {
 				t.Errorf("after change %d: %d entries, updated %s", i+1, len(f.Entries), f.Updated)
 			}
@@ -324,13 +324,13 @@ func TestArchivedFeed(t *testing.T) {
 	})
 	t.Run("ARCH-11 archives stay as they are", func(t *testing.T) {
 		w := newWorld(t, 2).fill(4).now()
-		sealed, newest := string(w.get("/atom/rivers/1/archive/1")), parseFeed(t, w.get("/atom/rivers/1/archive/2"))
+		sealed, newest := string(w.get("/atom/rivers/1/archive/1")), w.feed("/atom/rivers/1/archive/2")
 		for range 5 {
 			w.fill(1).now() // seals again and compares
 			if string(w.get("/atom/rivers/1/archive/1")) != sealed {
 				t.Error("a sealed archive changed")
 			}
-			now := parseFeed(t, w.get("/atom/rivers/1/archive/2"))
+			now := w.feed("/atom/rivers/1/archive/2")
 			if len(now.Entries) != 2 || now.Entries[0].Updated[0] != newest.Entries[0].Updated[0] || now.Entries[1].Updated[0] != newest.Entries[1].Updated[0] {
 				t.Errorf("the entries of an archive changed: %d", len(now.Entries))
 			}

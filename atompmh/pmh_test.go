@@ -166,13 +166,13 @@ func TestMetadataHarvesting(t *testing.T) {
 	})
 	t.Run("PMH-HIS-02 an active entry becomes historical as it is", func(t *testing.T) {
 		early := full(t).at(1, 0)
-		was := parseFeed(t, early.get("/atom/rivers"))
+		was := early.feed("/atom/rivers")
 		if d := cmp.Diff(said(entryOf(t, was, 0)), said(amber[1])); d != "" {
 			t.Errorf("(-active +historical):\n%s", d)
 		}
 	})
 	t.Run("PMH-CMP-01 the complete feed has all active entries and no other", func(t *testing.T) {
-		f := parseFeed(t, w.get("/atom/rivers/complete"))
+		f := w.feed("/atom/rivers/complete")
 		if len(f.Complete) != 1 || len(f.Entries) != 2 || f.Entries[0].id() != "urn:river:birch" {
 			t.Fatalf("%v, %d entries", f.Complete, len(f.Entries))
 		}

@@ -27,7 +27,8 @@ type world struct {
 	published model.SegmentNumber
 	notReady  bool
 	sealed    map[string]sealedDocument
-	others    []model.View // further sets, by name
+	parsed    map[string]*xmlFeed // by their bytes, which come again and again
+	others    []model.View        // further sets, by name
 }
 
 type sealedDocument struct {
@@ -47,7 +48,7 @@ func deflated(b []byte) []byte {
 func newWorld(t rapid.TB, segmentSize int) *world {
 	l := modeltest.New("rivers", base)
 	l.Set.Policy.SegmentSize = segmentSize
-	return &world{Log: l, t: t, sealed: map[string]sealedDocument{}}
+	return &world{Log: l, t: t, sealed: map[string]sealedDocument{}, parsed: map[string]*xmlFeed{}}
 }
 
 const base = "https://sync.example/repo"
@@ -161,6 +162,20 @@ func (w *world) get(path string) []byte {
 		return nil
 	}
 	return w.render(atompmh.AppendSubscription(context.Background(), nil, w, &v))
+}
+
+// feed is the feed at path, nil when there is none.
+func (w *world) feed(path string) *xmlFeed {
+	b := w.get(path)
+	if b == nil {
+		return nil
+	}
+	f, ok := w.parsed[string(b)]
+	if !ok {
+		f = parseFeed(w.t, b)
+		w.parsed[string(b)] = f
+	}
+	return f
 }
 
 func (w *world) render(b []byte, err error) []byte {
