@@ -71,9 +71,9 @@ func decodeParams(c *gin.Context) {
 	}
 }
 
-// clear takes away what a handler said about a document that is not sent after
+// withdraw takes away what a handler said about a document that is not sent after
 // all.
-func clear(h http.Header) {
+func withdraw(h http.Header) {
 	for _, name := range []string{
 		"Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language",
 		"Content-Length", "Content-Location", "Content-Range", "Content-Type", "Etag", "Last-Modified",

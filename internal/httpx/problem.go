@@ -154,7 +154,7 @@ func problemOf(err error, method string) *Problem {
 // a hole in what a harvester sees.
 func answer(c *gin.Context, p *Problem) {
 	h := c.Writer.Header()
-	clear(h)
+	withdraw(h)
 	body, err := json.Marshal(p)
 	if err != nil {
 		body = []byte(`{}`) // a struct of texts and numbers always marshals
