@@ -119,7 +119,7 @@ func (w *worker) record(ctx context.Context, in *input, r *result) error {
 		if x.External() {
 			err = external(x, &in.sources[i], r.set.policy.External)
 		} else {
-			err = w.host(ctx, r.set.id, x, &in.sources[i], body, room, warn)
+			err = w.host(ctx, r.set.id, x, &in.sources[i], body, room, func(field, reason string) { warn(in.resourceField(i)+"."+field, reason) })
 		}
 		if err != nil {
 			return within(in.resourceField(i), err)
