@@ -23,10 +23,12 @@ type dialect interface {
 	clock() string
 	// forUpdate ends a SELECT that locks its rows until the transaction ends.
 	forUpdate() string
+	// insert begins an INSERT whose failure ends the transaction.
+	insert() string
 	// upsert ends an INSERT that sets the columns of a row whose key exists.
 	upsert(key string, columns ...string) string
-	// batch is how many rows an INSERT should hold.
-	batch() int
+	// parameters is how many of them an INSERT of many rows should have.
+	parameters() int
 	// pause is how long a process rests at most between two writing transactions.
 	pause() time.Duration
 	verdict(err error) verdict

@@ -16,14 +16,15 @@ type inserter struct {
 	table   string
 	columns []string
 	suffix  string // what follows the rows: what to do about existing ones
-	full    string // the statement of a full batch
+	most    int    // rows of one statement
+	full    string // the statement with that many
 	args    []any
 	rows    int
 	bytes   int
 }
 
 func (t *tx) inserter(table string, columns ...string) inserter {
-	return inserter{t: t, table: table, columns: columns}
+	return inserter{t: t, table: table, columns: columns, most: max(1, t.s.dialect.parameters()/len(columns))}
 }
 
 // add takes a row whose blobs have the given size together.
@@ -36,7 +37,7 @@ func (i *inserter) add(size int, values ...any) error {
 	i.args = append(i.args, values...)
 	i.rows++
 	i.bytes += size
-	if i.rows < i.t.s.dialect.batch() {
+	if i.rows < i.most {
 		return nil
 	}
 	return i.flush()
@@ -47,11 +48,11 @@ func (i *inserter) flush() error {
 		return nil
 	}
 	query := i.full
-	if i.rows != i.t.s.dialect.batch() || query == "" {
+	if i.rows != i.most || query == "" {
 		row := ", (" + strings.Repeat(", ?", len(i.columns))[2:] + ")"
-		query = "INSERT INTO " + i.table + " (" + strings.Join(i.columns, ", ") + ") VALUES " +
+		query = i.t.s.dialect.insert() + i.table + " (" + strings.Join(i.columns, ", ") + ") VALUES " +
 			strings.Repeat(row, i.rows)[2:] + i.suffix
-		if i.rows == i.t.s.dialect.batch() {
+		if i.rows == i.most {
 			i.full = query
 		}
 	}

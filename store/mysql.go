@@ -124,6 +124,8 @@ func (mysqlDialect) clock() string { return "CAST(UNIX_TIMESTAMP(NOW(6)) * 10000
 
 func (mysqlDialect) forUpdate() string { return " FOR UPDATE" }
 
+func (mysqlDialect) insert() string { return "INSERT INTO " }
+
 func (mysqlDialect) upsert(_ string, columns ...string) string {
 	for i, c := range columns {
 		columns[i] = c + "=VALUES(" + c + ")"
@@ -131,7 +133,7 @@ func (mysqlDialect) upsert(_ string, columns ...string) string {
 	return " ON DUPLICATE KEY UPDATE " + strings.Join(columns, ", ")
 }
 
-func (mysqlDialect) batch() int { return 500 }
+func (mysqlDialect) parameters() int { return 4000 }
 
 func (mysqlDialect) pause() time.Duration { return 0 } // row locks are given in the order they were asked for
 
