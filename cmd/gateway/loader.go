@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+
+	"gateway/ingest"
+	"gateway/model"
+	"gateway/publish"
+	"gateway/resourcesync"
+	"gateway/store"
+)
+
+// loader is the store as a bulk import sees it. It publishes what the import
+// makes ready while the import goes on: a set's commits take its publishing
+// lease when it is free, and whoever has the lease publishes. When another
+// publisher has it and does not keep up, the import waits.
+type loader struct {
+	*opened
+
+	mu   sync.Mutex
+	seen map[string]model.Set // the sets written to, by name; guarded by mu
+}
+
+// maxWaiting is how many cut segments of a set may wait to be published before
+// the import waits for them.
+const maxWaiting = 64
+
+func newLoader(st *opened) *loader {
+	return &loader{opened: st, seen: map[string]model.Set{}}
+}
+
+// OpenSet implements [ingest.Store].
+func (l *loader) OpenSet(ctx context.Context, name string) (model.Set, model.Head, error) {
+	_, err := l.Set(ctx, name)
+	if errors.Is(err, model.ErrNotFound) {
+		_, err = l.CreateSet(ctx, model.Set{Name: name, Policy: model.DefaultPolicy()})
+	}
+	if err != nil && !errors.Is(err, model.ErrExists) {
+		return model.Set{}, model.Head{}, fmt.Errorf("open set %s: %w", name, err)
+	}
+	v, err := l.View(ctx, name, "")
+	if err != nil {
+		return model.Set{}, model.Head{}, fmt.Errorf("open set %s: %w", name, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen[name] = v.Set
+	return v.Set, v.Head, nil
+}
+
+// Commit implements [ingest.Store].
+func (l *loader) Commit(ctx context.Context, set model.SetID, batch []model.Incoming) (ingest.Committed, error) {
+	c, err := l.Store.Commit(ctx, set, batch, store.CommitOptions{Hold: l.publisher.Holder(), HoldFor: l.publisher.LeaseTime()})
+	return ingest.Committed(c), err
+}
+
+// Heads implements [ingest.Store].
+func (l *loader) Heads(ctx context.Context) (map[string]model.Head, error) {
+	heads := map[string]model.Head{}
+	for v, err := range l.sets(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		heads[v.Set.Name] = v.Head
+	}
+	return heads, nil
+}
+
+// committed publishes after a commit, or waits when too much waits already.
+func (l *loader) committed(ctx context.Context, set model.Set, c ingest.Committed) error {
+	if c.Held && c.Waiting > 0 || c.Waiting >= maxWaiting {
+		return l.publisher.Publish(ctx, set.ID, publish.Segments)
+	}
+	return nil
+}
+
+// publish does what is due in the sets written to, several at a time, and lets
+// their leases go. A set's first import ends with a snapshot.
+func (l *loader) publish(ctx context.Context) error {
+	var (
+		workers sync.WaitGroup
+		names   = make(chan string)
+		mu      sync.Mutex
+		failed  []error // guarded by mu
+	)
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for name := range names {
+				if err := l.publisher.Publish(ctx, l.seen[name].ID, publish.First); err != nil {
+					mu.Lock()
+					failed = append(failed, fmt.Errorf("set %s: %w", name, err))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, name := range l.names() {
+		names <- name
+	}
+	close(names)
+	workers.Wait()
+	return errors.Join(failed...)
+}
+
+// names are the sets written to.
+func (l *loader) names() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.seen))
+}
+
+// maxShown is how many sets an import names at its end.
+const maxShown = 20
+
+// showSets says where the sets written to are published.
+func (l *loader) showSets(to io.Writer, base string) {
+	names := l.names()
+	for _, name := range names[:min(len(names), maxShown)] {
+		fmt.Fprintln(to, base+resourcesync.CapabilityListPath(name))
+	}
+	if more := len(names) - maxShown; more > 0 {
+		fmt.Fprintf(to, "and %d more sets\n", more)
+	}
+}

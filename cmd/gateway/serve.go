@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"gateway/atompmh"
+	"gateway/internal/httpx"
+	"gateway/model"
+	"gateway/resource"
+	"gateway/resourcesync"
+	"gateway/wellknown"
+)
+
+type serveCommand struct {
+	storeFlags `embed:""`
+
+	Listen        string        `default:"${listen}" placeholder:"HOST:PORT" help:"Address to listen on (default ${listen}); without HOST all of the machine's."`
+	BaseURL       string        `name:"base-url" placeholder:"URL" help:"URL under which the public reaches the gateway; it may have a path. The store remembers it. Without it: the store's, else one made of the listen address."`
+	Sample        bool          `help:"Load the built-in sample set, river-survey, unless it is there."`
+	AccessLog     string        `default:"-" placeholder:"FILE" help:"Where requests are logged: a file, which is opened again on SIGHUP, - for standard output (default), or off."`
+	ShutdownGrace time.Duration `default:"30s" placeholder:"DURATION" help:"How long running requests may take to finish after the first signal (default 30s)."`
+}
+
+// Help is shown by serve --help.
+func (*serveCommand) Help() string {
+	return `Publishes every set of the store until SIGINT or SIGTERM, then finishes the running requests; a second signal ends it at once. Any number of processes may serve the same store, and import works beside them.
+
+Examples:
+
+    gateway serve --sample
+    gateway serve --listen :80 --base-url https://sync.example.org
+    gateway serve --database mysql://gateway:secret@db:3306/gateway --log-format json
+
+The first tries it out, the second is for behind a TLS proxy.`
+}
+
+func (s *serveCommand) Run(c *call) error {
+	access, file, err := openAccessLog(s.AccessLog, c.con.out, c.logging)
+	if err != nil {
+		return err
+	}
+	if file != nil {
+		defer file.Close()
+		defer reopenOnHangup(file)()
+	}
+	listener, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		return usageError{err}
+	}
+	defer listener.Close()
+	derived, err := deriveBaseURL(s.Listen, listener.Addr())
+	if err != nil {
+		return usageError{err}
+	}
+	st, err := s.open(c, true)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	base, err := st.settleBaseURL(c.ctx, s.BaseURL, derived, true)
+	if err != nil {
+		return err
+	}
+	if s.Sample {
+		if err := loadSample(c, st); err != nil {
+			return fmt.Errorf("load the sample set: %w", err)
+		}
+	}
+	sets, err := st.moveSets(c.ctx)
+	if err != nil {
+		return err
+	}
+	c.log.Info("serving", "url", base, "listen", listener.Addr().String(), "store", st.name, "sets", sets)
+	err = s.serve(c, st, listener, access)
+	c.log.Info("stopped")
+	return err
+}
+
+// serve runs the publisher and the server until the context ends, and returns
+// when both have finished.
+func (s *serveCommand) serve(c *call, st *opened, l net.Listener, access *slog.Logger) error {
+	engine := httpx.New(c.log, access)
+	newHome(st).register(engine)
+	atompmh.New(st).Register(engine)
+	resourcesync.New(st, model.Limits{}).Register(engine)
+	wellknown.New(st, model.Limits{}).Register(engine)
+	resource.New(st, resourcesync.CapabilityListPath).Register(engine)
+	path := &basePath{store: st}
+	server := httpx.NewServer(httpx.UnderBase(engine, path.get), c.log, httpx.Timeouts{})
+
+	ctx, stop := context.WithCancel(c.ctx)
+	var publishing sync.WaitGroup
+	publishing.Go(func() { _ = st.publisher.Run(ctx) })
+	err := httpx.Serve(ctx, server, l, s.ShutdownGrace)
+	stop()
+	publishing.Wait()
+	return err
+}
+
+// basePath is the path of the store's base URL, which another process may
+// change at any time. It is asked for by every request, so it is remembered for
+// as long as a shared read of a head is.
+type basePath struct {
+	store interface {
+		BaseURL(ctx context.Context) (string, error)
+	}
+
+	mu   sync.Mutex
+	path string    // guarded by mu, as is
+	read time.Time // when it was read
+}
+
+const basePathAge = 50 * time.Millisecond
+
+func (p *basePath) get() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.read) < basePathAge {
+		return p.path
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	// While the store does not answer, the last path known is the best guess.
+	if base, err := p.store.BaseURL(ctx); err == nil {
+		if u, err := url.Parse(base); err == nil {
+			p.path = u.EscapedPath()
+		}
+	}
+	p.read = time.Now()
+	return p.path
+}
+
+// reopenOnHangup lets log rotation work: SIGHUP makes f start anew. The function
+// returned ends that.
+func reopenOnHangup(f *reopener) (stop func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	go func() {
+		for range hangup {
+			_ = f.Reopen() // on error it goes on in the old file
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		close(hangup)
+	}
+}
