@@ -88,7 +88,7 @@ func TestEveryDocument(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			d := sitemaptest.Check(t, w.get(path))
 			about := d.MD[0]
-			t.Run("RS-NAV-01 up leads to the Capability List", func(t *testing.T) {
+			t.Run("RS-NAV-01 RS-LN-13 up leads to the Capability List", func(t *testing.T) {
 				want := capabilities
 				if about.Capability == "capabilitylist" {
 					want = base + "/.well-known/resourcesync"

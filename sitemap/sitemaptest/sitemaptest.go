@@ -4,14 +4,9 @@ package sitemaptest
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/xml"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
-	"testing"
-	"time"
 )
 
 // Namespaces of the elements (ResourceSync 1.1 §7).
@@ -123,38 +118,5 @@ func Parse(b []byte) (*Document, error) {
 				return nil, fmt.Errorf("%T after the root element", token)
 			}
 		}
-	}
-}
-
-// Time is s as an instant; the test fails unless s is a complete W3C datetime in
-// UTC.
-func Time(t testing.TB, s string) time.Time {
-	t.Helper()
-	at, err := time.Parse("2006-01-02T15:04:05.999999Z", s)
-	if err != nil {
-		t.Fatalf("time: %v", err)
-	}
-	return at
-}
-
-// CheckHash fails unless s is a list of algorithm:hex whose hex has the length
-// of the algorithm.
-func CheckHash(t testing.TB, s string) {
-	t.Helper()
-	size := map[string]int{"md5": 16, "sha-1": 20, "sha-256": 32}
-	for _, item := range strings.Fields(s) {
-		algorithm, digits, _ := strings.Cut(item, ":")
-		b, err := hex.DecodeString(digits)
-		if err != nil || len(b) == 0 || len(b) != size[algorithm] {
-			t.Errorf("hash %q", item)
-		}
-	}
-}
-
-// CheckLength fails unless s is a number of bytes.
-func CheckLength(t testing.TB, s string) {
-	t.Helper()
-	if n, err := strconv.ParseInt(s, 10, 64); err != nil || n < 0 {
-		t.Errorf("length %q", s)
 	}
 }
