@@ -103,7 +103,7 @@ func NotAcceptable(detail string, alternates []Alternate) *Problem {
 
 // Fail answers with the problem that err is and ends the chain of handlers.
 // Causes that are none of the client's business go to the log, once, and are a
-// plain 500 outside. When the body has begun already, the connection is aborted.
+// plain 500 outside, or a 503 when time ran out. When the body has begun already, the connection is aborted.
 func Fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()
@@ -112,7 +112,7 @@ func Fail(c *gin.Context, err error) {
 		return
 	}
 	p := problemOf(err, c.Request.Method)
-	if p.Status == http.StatusInternalServerError || c.Writer.Written() {
+	if p.Type == ProblemInternal || errors.Is(err, context.DeadlineExceeded) || c.Writer.Written() {
 		around(c).log.LogAttrs(ctx, slog.LevelError, "request failed",
 			slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.Path), slog.Any("error", err))
 	}

@@ -30,7 +30,7 @@ func TestFail(t *testing.T) {
 		{fmt.Errorf("read: %w", model.ErrNotFound), "GET", 404, ProblemNotFound, false},
 		{model.ErrGone, "GET", 410, ProblemGone, false},
 		{model.ErrNotReady, "GET", 503, ProblemNotReady, false},
-		{context.DeadlineExceeded, "GET", 503, ProblemNotReady, false},
+		{context.DeadlineExceeded, "GET", 503, ProblemNotReady, true},
 		{model.ErrPrecondition, "PUT", 412, ProblemPrecondition, false},
 		{model.ErrExists, "POST", 409, ProblemExists, false},
 		{&model.FieldError{Field: "a[1].b", Reason: "is empty"}, "GET", 400, ProblemField, false},
