@@ -13,7 +13,7 @@ import (
 
 // However a body is read, it is the same bytes.
 func TestBodies(t *testing.T) {
-	text := sample(100_000)
+	text := sample(20_000)
 	for _, deflated := range []bool{false, true} {
 		c, shelf := store(text, deflated)
 		kept := bytes.NewReader(shelf.bytes)
