@@ -25,16 +25,18 @@ var homeHTML string
 // home is the start page for people, and what tells machines whether this
 // process is alive and whether it can serve.
 type home struct {
-	store interface {
-		Views(ctx context.Context, after string, limit int) ([]model.View, error)
-		BaseURL(ctx context.Context) (string, error)
-		Ready(ctx context.Context) error
-	}
-	page *template.Template
+	store homeSource
+	page  *template.Template
 }
 
-func newHome(s *opened) *home {
-	return &home{store: s.Store, page: template.Must(template.New("home").Parse(homeHTML))}
+type homeSource interface {
+	Views(ctx context.Context, after string, limit int) ([]model.View, error)
+	BaseURL(ctx context.Context) (string, error)
+	Ready(ctx context.Context) error
+}
+
+func newHome(s homeSource) *home {
+	return &home{store: s, page: template.Must(template.New("home").Parse(homeHTML))}
 }
 
 func (h *home) register(r gin.IRoutes) {

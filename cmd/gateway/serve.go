@@ -5,19 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 	"time"
 
-	"gateway/atompmh"
 	"gateway/internal/httpx"
-	"gateway/model"
-	"gateway/resource"
-	"gateway/resourcesync"
-	"gateway/wellknown"
 )
 
 type serveCommand struct {
@@ -88,14 +82,7 @@ func (s *serveCommand) Run(c *call) error {
 // serve runs the publisher and the server until the context ends, and returns
 // when both have finished.
 func (s *serveCommand) serve(c *call, st *opened, l net.Listener, access *slog.Logger) error {
-	engine := httpx.New(c.log, access)
-	newHome(st).register(engine)
-	atompmh.New(st).Register(engine)
-	resourcesync.New(st, model.Limits{}).Register(engine)
-	wellknown.New(st, model.Limits{}).Register(engine)
-	resource.New(st, resourcesync.CapabilityListPath).Register(engine)
-	path := &basePath{store: st}
-	server := httpx.NewServer(httpx.UnderBase(engine, path.get), c.log, httpx.Timeouts{})
+	server := httpx.NewServer(publicHandler(st, c.log, access), c.log, httpx.Timeouts{})
 
 	ctx, stop := context.WithCancel(c.ctx)
 	var publishing sync.WaitGroup
@@ -104,39 +91,6 @@ func (s *serveCommand) serve(c *call, st *opened, l net.Listener, access *slog.L
 	stop()
 	publishing.Wait()
 	return err
-}
-
-// basePath is the path of the store's base URL, which another process may
-// change at any time. It is asked for by every request, so it is remembered for
-// as long as a shared read of a head is.
-type basePath struct {
-	store interface {
-		BaseURL(ctx context.Context) (string, error)
-	}
-
-	mu   sync.Mutex
-	path string    // guarded by mu, as is
-	read time.Time // when it was read
-}
-
-const basePathAge = 50 * time.Millisecond
-
-func (p *basePath) get() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if time.Since(p.read) < basePathAge {
-		return p.path
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	// While the store does not answer, the last path known is the best guess.
-	if base, err := p.store.BaseURL(ctx); err == nil {
-		if u, err := url.Parse(base); err == nil {
-			p.path = u.EscapedPath()
-		}
-	}
-	p.read = time.Now()
-	return p.path
 }
 
 // reopenOnHangup lets log rotation work: SIGHUP makes f start anew. The function
