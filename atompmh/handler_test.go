@@ -254,6 +254,13 @@ func TestCompleteLimit(t *testing.T) {
 			}
 		})
 	}
+	t.Run("above the limit at the head, not where it is shown", func(t *testing.T) {
+		w := newWorld(t, 3).fill(4).at(4, 0)
+		w.Set.Policy.CompleteLimit = 3
+		if got := request(serve(w), "GET", path); got.Code != 200 {
+			t.Errorf("status %d with three records shown", got.Code)
+		}
+	})
 	t.Run("above the limit where it is shown, not at the head", func(t *testing.T) {
 		w := newWorld(t, 3).fill(3)
 		w.Commit(model.Record{Identifier: "urn:river:1", Deleted: true})

@@ -11,9 +11,10 @@ import (
 	"gateway/model/modeltest"
 )
 
-// fill commits n records that are new.
+// fill commits n records that are new, each in a second of its own.
 func (w *world) fill(n int) *world {
 	for range n {
+		w.Clock += 1_000_000
 		w.Commit(rivers(int(w.Head()) + 1))
 	}
 	return w
