@@ -100,7 +100,8 @@ func TestAtomRDC(t *testing.T) {
 	})
 	t.Run("PMH-RDC-01 too large to be searched", func(t *testing.T) {
 		f := newFake(t)
-		large := strings.Replace(entry, "</entry>", "<title>"+strings.Repeat("t", maxInline)+"</title></entry>", 1)
+		f.inline = 10_000
+		large := strings.Replace(entry, "</entry>", "<title>"+strings.Repeat("t", f.inline)+"</title></entry>", 1)
 		r, findings, err := f.run(Config{}, atomRecord(large, ""))
 		if err != nil || r.Rejected != 1 || len(f.objects) > 0 {
 			t.Fatalf("%+v, %.200v, %v", r, findings, err)

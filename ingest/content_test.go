@@ -21,7 +21,7 @@ func noise(n int) string {
 }
 
 func TestLargeContentBecomesObjects(t *testing.T) {
-	const size = maxInline + 100_000
+	const inline, size = 64 << 10, trialSize + 100_000
 	words := strings.Repeat("Lorem \"ipsum\"\n\\ dolor é 😀 sit ", size/33+1)
 	random := noise(size)
 	late := noise(trialSize) + strings.Repeat("a", size-trialSize)
@@ -45,6 +45,7 @@ func TestLargeContentBecomesObjects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFake(t)
+			f.chunk, f.inline = chunkSize, inline
 			d := describe([]byte(c.want))
 			r, findings, err := f.run(Config{Files: dir}, record(c.field+fmt.Sprintf(`,"length":%d,"hashes":{"sha-256":"%x","md5":"%x"}`, d.Length, d.SHA256, d.MD5)))
 			if err != nil || r.Created != 1 || len(f.objects) != 1 {
@@ -66,6 +67,7 @@ func TestLargeContentBecomesObjects(t *testing.T) {
 
 	t.Run("what is declared does not hold", func(t *testing.T) {
 		f := newFake(t)
+		f.chunk, f.inline = chunkSize, inline
 		for _, field := range []string{`"content_file":"words","length":1`, `"content_file":"words","hashes":{"sha-1":"aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d"}`} {
 			if r, _, err := f.run(Config{Files: dir}, record(field)); err != nil || r.Rejected != 1 || len(f.objects) > 0 {
 				t.Errorf("%+v, %v, %d objects", r, err, len(f.objects))
@@ -74,6 +76,7 @@ func TestLargeContentBecomesObjects(t *testing.T) {
 	})
 	t.Run("breaks off late", func(t *testing.T) {
 		f := newFake(t)
+		f.chunk, f.inline = chunkSize, inline
 		text := base64.StdEncoding.EncodeToString([]byte(random))
 		r, findings, err := f.run(Config{}, record(`"content_base64":"`+text[:len(text)-4]+`!"`))
 		if err != nil || r.Rejected != 1 || len(f.objects) > 0 || !strings.Contains(findings[0], "representations[0].content_base64: is not base64") {
@@ -86,6 +89,7 @@ func TestLargeContentBecomesObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		im.inline = inline
 		_, err = im.Run(context.Background(), []Input{Reader("x", strings.NewReader(record(`"content_file":"words"`)))})
 		if !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "x:1: write object content/") {
 			t.Errorf("error %v", err)
@@ -98,9 +102,9 @@ type noObjects struct{}
 func (noObjects) Create(context.Context, string, io.Reader) (int64, error) { return 0, errBroken }
 func (noObjects) Delete(context.Context, string) error                     { return nil }
 
-// A record of many contents keeps 4 MiB inline at most, however small each is.
+// A record of many contents keeps so much inline at most, however small each is.
 func TestManyContentsOfOneRecord(t *testing.T) {
-	const one = 1 << 20
+	const one = 1 << 15
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "noise"), []byte(noise(one)), 0o600); err != nil {
 		t.Fatal(err)
@@ -111,6 +115,7 @@ func TestManyContentsOfOneRecord(t *testing.T) {
 	}
 	l := `{"identifier":"urn:x:1","representations":[{"name":"r","type":"text/plain","content":"c"}],"files":[` + strings.Join(files, ",") + `]}`
 	f := newFake(t)
+	f.inline = 4 * one
 	r, findings, err := f.run(Config{Files: dir}, l+"\n"+strings.Replace(l, "x:1", "x:2", 1))
 	if err != nil || r.Created != 2 || len(f.objects) != 2*7 {
 		t.Errorf("%+v, %v, %v, %d objects", r, findings, err, len(f.objects))

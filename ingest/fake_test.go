@@ -34,6 +34,8 @@ type fake struct {
 	reserved map[string]bool
 	commits  int
 	policy   model.Policy
+	chunk    int // bytes; small ones make many chunks even of short inputs
+	inline   int // bytes
 	// before, when not nil, is called before a commit; its error fails it.
 	before func(commit int) error
 }
@@ -47,7 +49,7 @@ type fakeSet struct {
 }
 
 func newFake(t *testing.T) *fake {
-	return &fake{t: t, sets: map[string]*fakeSet{}, byID: map[model.SetID]*fakeSet{}, objects: map[string][]byte{}, reserved: map[string]bool{}, policy: model.DefaultPolicy()}
+	return &fake{t: t, sets: map[string]*fakeSet{}, byID: map[model.SetID]*fakeSet{}, objects: map[string][]byte{}, reserved: map[string]bool{}, policy: model.DefaultPolicy(), chunk: 64, inline: maxInline}
 }
 
 func (f *fake) OpenSet(_ context.Context, name string) (model.Set, model.Head, error) {
@@ -221,7 +223,7 @@ func (f *fake) runInputs(ctx context.Context, c Config, inputs []Input) (Result,
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	im.chunk = 64 // many chunks even of short inputs
+	im.chunk, im.inline = f.chunk, f.inline
 	r, err := im.Run(ctx, inputs)
 	return r, findings, err
 }

@@ -21,9 +21,9 @@ func (w *worker) host(ctx context.Context, set model.SetID, x *model.Resource, s
 	}
 	defer from.close()
 	isAtom := x.Role == model.Representation && model.BaseType(x.Type) == atomType
-	if from.size > maxInline {
+	if from.size > int64(w.im.inline) {
 		if isAtom {
-			if err := refuseEntry(src.field, from); err != nil {
+			if err := w.refuseEntry(src.field, from); err != nil {
 				return err
 			}
 		}
@@ -70,13 +70,13 @@ func (w *worker) entry(b []byte, src *source, warn func(field, reason string)) (
 
 // refuseEntry refuses an Atom entry that is too large to be searched for its
 // links.
-func refuseEntry(field int, from opened) error {
+func (w *worker) refuseEntry(field int, from opened) error {
 	r, err := from.start()
 	if err != nil {
 		return readError(field, err)
 	}
 	if isEntryDocument(r) {
-		return &model.FieldError{Field: resourceFields[field], Reason: fmt.Sprintf("is an Atom entry document of %d bytes; at most %d", from.size, maxInline)}
+		return &model.FieldError{Field: resourceFields[field], Reason: fmt.Sprintf("is an Atom entry document of %d bytes; at most %d", from.size, w.im.inline)}
 	}
 	return nil
 }
@@ -87,10 +87,10 @@ func (w *worker) read(src *source, from opened) ([]byte, error) {
 		r, err := from.start()
 		if err == nil {
 			buf := bytes.NewBuffer(w.content[:0])
-			_, err = buf.ReadFrom(io.LimitReader(r, maxInline+1))
+			_, err = buf.ReadFrom(io.LimitReader(r, int64(w.im.inline)+1))
 			w.content = buf.Bytes()
 		}
-		if err == nil && len(w.content) > maxInline {
+		if err == nil && len(w.content) > w.im.inline {
 			err = fmt.Errorf("%s grew while it was read", shorten(src.file))
 		}
 		if err != nil {

@@ -161,7 +161,8 @@ type Importer struct {
 	store   Store
 	objects Objects
 	config  Config
-	chunk   int // bytes; tests lower it
+	chunk   int // chunkSize and maxInline, which tests lower
+	inline  int
 	guard   guard
 }
 
@@ -183,7 +184,7 @@ func New(store Store, objects Objects, c Config) (*Importer, error) {
 	c.Workers = orDefault(c.Workers, runtime.GOMAXPROCS(0))
 	c.BatchRecords = min(orDefault(c.BatchRecords, maxBatchRecords), maxBatchRecords)
 	c.BatchBytes = min(orDefault(c.BatchBytes, maxBatchBytes), maxBatchBytes)
-	return &Importer{store: store, objects: objects, config: c, chunk: chunkSize, guard: g}, nil
+	return &Importer{store: store, objects: objects, config: c, chunk: chunkSize, inline: maxInline, guard: g}, nil
 }
 
 func orDefault(n, otherwise int) int {

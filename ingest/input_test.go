@@ -148,28 +148,25 @@ func TestCutOffInput(t *testing.T) {
 	})
 }
 
-// repeat yields n bytes c.
-type repeat struct {
-	c byte
-	n int64
-}
+// repeat yields n times a.
+type repeat struct{ n int64 }
 
 func (r *repeat) Read(p []byte) (int, error) {
 	if r.n == 0 {
 		return 0, io.EOF
 	}
-	n := int(min(int64(len(p)), r.n))
-	for i := range p[:n] {
-		p[i] = r.c
+	p = p[:min(int64(len(p)), r.n)]
+	for n := copy(p, "aaaaaaaaaaaaaaaa"); n < len(p); n *= 2 {
+		copy(p[n:], p[:n])
 	}
-	r.n -= int64(n)
-	return n, nil
+	r.n -= int64(len(p))
+	return len(p), nil
 }
 
 func TestLongLines(t *testing.T) {
 	const size = 300_000_000
 	long := func() io.Reader {
-		return io.MultiReader(strings.NewReader(lines(0, 2)+`{"identifier":"`), &repeat{'a', size - 15}, strings.NewReader("\r\n"+lines(2, 4)))
+		return io.MultiReader(strings.NewReader(lines(0, 2)+`{"identifier":"`), &repeat{size - 15}, strings.NewReader("\r\n"+lines(2, 4)))
 	}
 	t.Run("300 MB", func(t *testing.T) {
 		f := newFake(t)

@@ -112,7 +112,7 @@ func (w *worker) record(ctx context.Context, in *input, r *result) error {
 	}
 	r.incoming.Record = in.Record
 	r.incoming.Bodies = make([]model.Body, len(in.Resources))
-	room := maxInline
+	room := w.im.inline
 	for i := range in.Resources {
 		x, body := &in.Resources[i], &r.incoming.Bodies[i]
 		var err error
