@@ -133,6 +133,9 @@ func (s *Store) readBacklog(ctx context.Context, db *gorm.DB, set model.SetID) (
 	if b.Positions, err = s.positions(db, set, v.Epoch.Number); err != nil {
 		return b, err
 	}
+	if b.Holder, err = s.holder(db, set); err != nil {
+		return b, err
+	}
 	slowest := s.slowest(b.Positions, v.Head.Segments)
 	var segments []storedSegment
 	err = db.Order("number").Find(&segments, "set_id = ? AND number IN (?, ?)", set, slowest, slowest+1).Error

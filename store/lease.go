@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"gateway/model"
@@ -74,6 +76,20 @@ func (t *tx) lease(holder string, d time.Duration) (bool, error) {
 		return true, t.db.Save(&row).Error
 	}
 	return true, t.db.Create(&row).Error // of two at once one gets a conflict and sees the other
+}
+
+// holder is who has the set's publishing lease, or "".
+func (s *Store) holder(db *gorm.DB, set model.SetID) (string, error) {
+	clock, args := s.dialect.clock(), []any{set, leasePublish}
+	if clock == "" {
+		clock, args = "?", append(args, model.TimeOf(s.now()))
+	}
+	var row leaseRow
+	err := db.Take(&row, append([]any{"set_id = ? AND kind = ? AND until_time > " + clock}, args...)...).Error
+	if err != nil && !isNoRow(err) {
+		return "", fmt.Errorf("read lease: %w", err)
+	}
+	return row.Holder, nil
 }
 
 // holds tells whether the holder has the lease now.

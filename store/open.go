@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -31,7 +33,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		if err := s.migrate(ctx); err != nil {
 			return err
 		}
-		return mintID(s.writer.WithContext(ctx))
+		if err := mintID(s.writer.WithContext(ctx)); err != nil {
+			return err
+		}
+		return s.welcome(ctx)
 	})
 	if err != nil {
 		s.Close()
@@ -55,6 +60,37 @@ func (s *Store) connect(ctx context.Context) (err error) {
 		Logger:                 logger.Discard, // errors are returned; a log of statements would hold content
 	})
 	return err
+}
+
+// welcome makes every set due when the program has renderers that the database
+// has not seen yet: sets that nobody writes to would never publish for them.
+func (s *Store) welcome(ctx context.Context) error {
+	db := s.writer.WithContext(ctx)
+	seen, err := meta(db, "renderers")
+	if err != nil {
+		return err
+	}
+	names := strings.Fields(seen)
+	for _, name := range s.config.Renderers {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == len(strings.Fields(seen)) {
+		return nil
+	}
+	var last model.SetID
+	if err := db.Model(&setRow{}).Select("COALESCE(MAX(id), 0)").Scan(&last).Error; err != nil {
+		return err
+	}
+	const some = 500
+	for after := model.SetID(0); after < last; after += some {
+		err := db.Exec("UPDATE heads SET due = 1 WHERE set_id > ? AND set_id <= ? AND segments > 0", after, after+some).Error
+		if err != nil {
+			return fmt.Errorf("make sets due: %w", err)
+		}
+	}
+	return setMeta(db, "renderers", strings.Join(names, " "))
 }
 
 // Close closes the database. Calls that are under way fail.

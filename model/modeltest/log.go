@@ -40,15 +40,20 @@ const Start = model.Time(1_767_225_600_000_000) // 2026-01-01T00:00:00Z
 // New is the empty log of a public set with the default policy and the given
 // name, published at base.
 func New(name, base string) *Log {
+	return Of(model.Set{
+		ID: 1, Name: name, Title: "The " + name + " set", Author: model.Author{Name: "The Archive"}, Policy: model.DefaultPolicy(),
+		FeedID: "urn:uuid:0b6f1c0e-7d53-4f2b-8a3d-6f1f6f0f2a10", CompleteID: "urn:uuid:0b6f1c0e-7d53-4f2b-8a3d-6f1f6f0f2a11",
+		Created: Start,
+	}, base)
+}
+
+// Of is the empty log of the given set, published at base.
+func Of(set model.Set, base string) *Log {
 	return &Log{
-		Set: model.Set{
-			ID: 1, Name: name, Title: "The " + name + " set", Author: model.Author{Name: "The Archive"}, Policy: model.DefaultPolicy(),
-			FeedID: "urn:uuid:0b6f1c0e-7d53-4f2b-8a3d-6f1f6f0f2a10", CompleteID: "urn:uuid:0b6f1c0e-7d53-4f2b-8a3d-6f1f6f0f2a11",
-			Created: Start,
-		},
-		Epoch:   model.Epoch{Number: 1, Reason: "created", BaseURL: base, From: Start, Began: Start},
-		Clock:   Start + 1_000_000,
-		time:    Start,
+		Set:     set,
+		Epoch:   model.Epoch{Number: 1, Reason: "created", BaseURL: base, From: set.Created, Began: set.Created},
+		Clock:   set.Created + 1_000_000,
+		time:    set.Created,
 		numbers: map[string]model.RecordNumber{},
 		newest:  map[model.RecordNumber]*model.Change{},
 	}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/klauspost/compress/flate"
+
+	"gateway/model"
+)
+
+// wantedContent is content that a change brought.
+type wantedContent struct {
+	key     model.ContentKey
+	where   string
+	content model.Content
+}
+
+// newContent appends the content that came with the change. Keys are given out
+// in the order of the log, so a key above all before it is new.
+func (c *check) newContent(wanted []wantedContent, change *model.Change) []wantedContent {
+	last := c.keys
+	for i := range change.Resources {
+		r := &change.Resources[i]
+		if r.External() || r.Key <= last {
+			continue
+		}
+		c.keys = max(c.keys, r.Key)
+		wanted = append(wanted, wantedContent{r.Key, fmt.Sprintf("change %d, %s", change.Position, r.Name), r.Content})
+	}
+	return wanted
+}
+
+// contents checks that content is there and is what the changes say.
+func (c *check) contents(wanted []wantedContent) error {
+	for i := range wanted {
+		w := &wanted[i]
+		kept, err := c.s.OpenContent(c.ctx, c.set.ID, w.key)
+		if err := c.verify(w.where, fmt.Sprintf("content %d", w.key), kept, err, w.content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documents checks that the object of every stored document is what it says.
+func (c *check) documents() error {
+	var after string
+	for {
+		var rows []documentRow
+		err := c.s.reader.WithContext(c.ctx).Order("path").Limit(pageRows).
+			Find(&rows, "set_id = ? AND path > ? AND epoch = ?", c.set.ID, after, c.head.Epoch).Error
+		if err != nil {
+			return fmt.Errorf("read documents: %w", err)
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		for i := range rows {
+			d := rows[i].document()
+			kept, err := c.s.OpenObject(c.ctx, d.Object)
+			if err := c.verify("document "+d.Path, "object "+d.Object, kept, err, d.Content); err != nil {
+				return err
+			}
+			after = d.Path
+		}
+	}
+}
+
+// verify reports what is wrong with kept, which was opened with err.
+func (c *check) verify(where, what string, kept model.Kept, err error, content model.Content) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if err != nil {
+		c.report(where, "%s: %v", what, err)
+		return nil
+	}
+	defer kept.Close()
+	if err := verifyContent(kept, content); err != nil {
+		c.report(where, "%s: %v", what, err)
+	}
+	return nil
+}
+
+// verifyContent reads kept whole and compares it with what it should be.
+func verifyContent(kept model.Kept, content model.Content) error {
+	if kept.Size() != content.Stored {
+		return fmt.Errorf("%d bytes are kept, want %d", kept.Size(), content.Stored)
+	}
+	var r io.Reader = io.NewSectionReader(kept, 0, kept.Size())
+	if content.Deflated {
+		inflate := flate.NewReader(r)
+		defer inflate.Close()
+		r = inflate
+	}
+	sha, crc, md := sha256.New(), crc32.NewIEEE(), md5.New()
+	n, err := io.Copy(io.MultiWriter(sha, crc, md), io.LimitReader(r, content.Length+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read it: %w", err)
+	case n != content.Length:
+		return fmt.Errorf("it has not the length %d", content.Length)
+	case [sha256.Size]byte(sha.Sum(nil)) != content.SHA256:
+		return errors.New("its SHA-256 is another")
+	case crc.Sum32() != content.CRC32:
+		return errors.New("its CRC-32 is another")
+	case content.MD5 != [md5.Size]byte{} && [md5.Size]byte(md.Sum(nil)) != content.MD5:
+		return errors.New("its MD5 is another")
+	}
+	return nil
+}
