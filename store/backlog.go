@@ -83,11 +83,9 @@ func (t *tx) slowest() (model.SegmentNumber, error) {
 // Due returns up to limit sets that publishing must look at now, those first
 // that have been due longest.
 func (s *Store) Due(ctx context.Context, limit int) ([]model.SetID, error) {
-	clock, args := s.dialect.clock(), []any{limit}
-	if clock == "" {
-		clock, args = "?", []any{model.TimeOf(s.now()), limit}
-	}
-	rows, err := s.reader.Statement.ConnPool.QueryContext(ctx, "SELECT set_id FROM heads WHERE due <= "+clock+" ORDER BY due, set_id LIMIT ?", args...)
+	clock, args := s.clock()
+	query := "SELECT set_id FROM heads WHERE due <= " + clock + " ORDER BY due, set_id LIMIT ?"
+	rows, err := s.reader.Statement.ConnPool.QueryContext(ctx, query, append(args, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("read due sets: %w", err)
 	}
@@ -101,6 +99,14 @@ func (s *Store) Due(ctx context.Context, limit int) ([]model.SetID, error) {
 		due = append(due, set)
 	}
 	return due, rows.Err()
+}
+
+// clock is an expression for the database's clock, and its parameters.
+func (s *Store) clock() (string, []any) {
+	if clock := s.dialect.clock(); clock != "" {
+		return clock, nil
+	}
+	return "?", []any{model.TimeOf(s.now())}
 }
 
 // Backlog reads, in one instant, what publishing the set still has to do.
@@ -150,6 +156,12 @@ func (s *Store) readBacklog(ctx context.Context, db *gorm.DB, set model.SetID) (
 		} else {
 			v.Next = &seg
 		}
+	}
+	clock, args := s.clock()
+	err = db.Model(&leaseRow{}).Where("set_id = ? AND kind = ?", set, leasePublish).Where("until_time > "+clock, args...).
+		Select("holder").Scan(&b.Holder).Error
+	if err != nil {
+		return b, err
 	}
 	var snapshots []snapshotRow
 	err = db.Order("number").Find(&snapshots, "set_id = ? AND epoch = ?", set, v.Epoch.Number).Error

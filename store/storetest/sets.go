@@ -176,13 +176,22 @@ func testLeases(t *testing.T, db Database) {
 			t.Fatal(err)
 		}
 	}
+	holder := func(want string) {
+		t.Helper()
+		if b, err := s.Backlog(t.Context(), set.ID); err != nil || b.Holder != want {
+			t.Fatalf("the backlog names the holder %q, %v; want %q", b.Holder, err, want)
+		}
+	}
+	holder("")
 	lease(s, "a", time.Hour, true)
+	holder("a")
 	lease(other, "b", time.Hour, false)
 	lease(s, "a", 3*time.Hour, true)
 	release("b")
 	lease(other, "b", time.Hour, false)
 	release("a")
 	lease(other, "b", 0, true) // is over at once
+	holder("")
 	lease(s, "a", time.Hour, true)
 	if ok, err := s.Lease(t.Context(), set.ID+1, "c", time.Hour); err != nil || !ok {
 		t.Errorf("the lease of another set: %v, %v", ok, err)
