@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -80,9 +83,10 @@ func (s *Store) BaseURLOrigin(ctx context.Context) (url string, explicit bool, e
 }
 
 // SetBaseURL stores the base URL that sets created from now on are published
-// at. Existing ones keep theirs until [Store.OpenEpoch].
-func (s *Store) SetBaseURL(ctx context.Context, url string, explicit bool) error {
-	if url == "" || len(url) > model.MaxBaseURL {
+// at. Existing ones keep theirs until [Store.OpenEpoch]. The path of the one
+// that gives way is remembered, see [Store.BasePaths].
+func (s *Store) SetBaseURL(ctx context.Context, base string, explicit bool) error {
+	if base == "" || len(base) > model.MaxBaseURL {
 		return &model.FieldError{Field: "base_url", Reason: fmt.Sprintf("want a URL of at most %d bytes", model.MaxBaseURL)}
 	}
 	origin := "derived"
@@ -90,9 +94,65 @@ func (s *Store) SetBaseURL(ctx context.Context, url string, explicit bool) error
 		origin = "explicit"
 	}
 	return s.write(ctx, "set base URL", 0, func(t *tx) error {
-		if err := setMeta(t.db, "base_url", url); err != nil {
+		was, err := meta(t.db, "base_url")
+		if err != nil {
+			return err
+		}
+		if err := rememberPath(t.db, was, base); err != nil {
+			return err
+		}
+		if err := setMeta(t.db, "base_url", base); err != nil {
 			return err
 		}
 		return setMeta(t.db, "base_url_origin", origin)
 	})
+}
+
+// maxFormerPaths bounds what is remembered of former base URLs: 1,000 bytes.
+const maxFormerPaths = 1000
+
+// rememberPath keeps the path of the base URL that now gives way, newest first.
+func rememberPath(db *gorm.DB, was, now string) error {
+	former, err := formerPaths(db)
+	if err != nil {
+		return err
+	}
+	gone, stays := pathOf(was), pathOf(now)
+	former = slices.DeleteFunc(former, func(p string) bool { return p == gone || p == stays })
+	if gone != "" && gone != stays {
+		former = slices.Insert(former, 0, gone)
+	}
+	value := strings.Join(former, "\n")
+	for len(value) > maxFormerPaths {
+		value = value[:strings.LastIndexByte(value, '\n')]
+	}
+	return setMeta(db, "former_base_paths", value)
+}
+
+func formerPaths(db *gorm.DB) ([]string, error) {
+	value, err := meta(db, "former_base_paths")
+	if value == "" {
+		return nil, err
+	}
+	return strings.Split(value, "\n"), err
+}
+
+func pathOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.EscapedPath()
+}
+
+// BasePaths returns the path of the base URL, "" or "/repo", and then those of
+// former base URLs, newest first, under which requests still come.
+func (s *Store) BasePaths(ctx context.Context) ([]string, error) {
+	db := s.reader.WithContext(ctx)
+	base, err := meta(db, "base_url")
+	if err != nil {
+		return nil, err
+	}
+	former, err := formerPaths(db)
+	return append([]string{pathOf(base)}, former...), err
 }

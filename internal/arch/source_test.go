@@ -103,16 +103,18 @@ func covers(allowed []string, p string) bool {
 	})
 }
 
+func isForTests(p string) bool { return strings.HasSuffix(p, "test") || covers(forTests, p) }
+
 // checkImports compares the imports of p with the picture.
 func checkImports(module string, p *source) (complaints []string) {
 	rule, ok := under(arrows, p.path)
 	if !ok {
 		return []string{fmt.Sprintf("%s: is not in the picture of packages", p.path)}
 	}
-	forTests := strings.HasSuffix(p.name, "test")
+	helps := isForTests(p.path)
 	for imported, file := range p.imports() {
 		if inner, ok := strings.CutPrefix(imported, module+"/"); ok {
-			if strings.HasSuffix(inner, "test") && !forTests {
+			if isForTests(inner) && !helps {
 				complaints = append(complaints, fmt.Sprintf("%s: imports %s, which is for tests", file, inner))
 			}
 			if !covers(arrows[rule], inner) && !covers([]string{rule}, inner) {
@@ -126,7 +128,7 @@ func checkImports(module string, p *source) (complaints []string) {
 		if slices.Contains(onlyStandard, p.path) {
 			complaints = append(complaints, fmt.Sprintf("%s: %s imports %s; it is to need the standard library only", file, p.path, imported))
 		}
-		if key, ok := under(outside, imported); ok && !forTests && !covers(outside[key], p.path) {
+		if key, ok := under(outside, imported); ok && !helps && !covers(outside[key], p.path) {
 			complaints = append(complaints, fmt.Sprintf("%s: %s may not import %s", file, p.path, imported))
 		}
 	}

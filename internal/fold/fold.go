@@ -38,15 +38,19 @@ type Record struct {
 // concurrent use.
 type Witness struct {
 	Client *http.Client
+	// Cache keeps immutable documents and does not fetch them again, as a client
+	// may.
+	Cache bool
 
 	mu     sync.Mutex
 	sealed map[string][32]byte // by URL
+	kept   map[string][]byte   // if Cache
 	got    int
 }
 
 // NewWitness is a witness that has seen nothing.
 func NewWitness(client *http.Client) *Witness {
-	return &Witness{Client: client, sealed: map[string][32]byte{}}
+	return &Witness{Client: client, sealed: map[string][32]byte{}, kept: map[string][]byte{}}
 }
 
 // Documents is how many documents were fetched so far.
@@ -58,6 +62,16 @@ func (w *Witness) Documents() int {
 
 // Get fetches a document and checks its delivery.
 func (w *Witness) Get(url, mediaType string) ([]byte, error) {
+	w.mu.Lock()
+	kept, ok := w.kept[url]
+	w.mu.Unlock()
+	if ok {
+		return kept, nil
+	}
+	return w.fetch(url, mediaType)
+}
+
+func (w *Witness) fetch(url, mediaType string) ([]byte, error) {
 	res, err := w.Client.Get(url)
 	if err != nil {
 		return nil, err
@@ -87,6 +101,9 @@ func (w *Witness) Get(url, mediaType string) ([]byte, error) {
 	}
 	if strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
 		w.sealed[url] = sum
+		if w.Cache {
+			w.kept[url] = body
+		}
 	} else if sealed {
 		return nil, fmt.Errorf("%s: was immutable and is not any more", url)
 	}
@@ -96,7 +113,7 @@ func (w *Witness) Get(url, mediaType string) ([]byte, error) {
 // Recheck fetches every immutable document seen so far again.
 func (w *Witness) Recheck(mediaTypeOf func(url string) string) error {
 	for _, u := range w.Sealed() {
-		if _, err := w.Get(u, mediaTypeOf(u)); err != nil {
+		if _, err := w.fetch(u, mediaTypeOf(u)); err != nil {
 			return err
 		}
 	}

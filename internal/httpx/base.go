@@ -8,17 +8,23 @@ import (
 
 // UnderBase answers with and without the path prefix of the base URL, so that a
 // proxy may strip it or not; what has its place at a listener's root
-// (/.well-known/…, /robots.txt) is thereby found there too. basePath is asked at
-// each request, because a rebase changes it while the process runs; it is the
-// path of the base URL as it stands there, "" or "/repo". A path that begins
-// with the prefix is taken to have it.
-func UnderBase(h http.Handler, basePath func() string) http.Handler {
+// (/.well-known/…, /robots.txt) is thereby found there too. basePaths is asked
+// at each request, because a rebase changes it while the process runs; it is the
+// path of the base URL as it stands there, "" or "/repo", and then those of
+// former base URLs, whose documents are gone and not unknown. A path that begins
+// with a prefix is taken to have it.
+func UnderBase(h http.Handler, basePaths func() []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if path, raw, ok := below(r.URL, strings.TrimRight(basePath(), "/")); ok {
+		for _, base := range basePaths() {
+			path, raw, ok := below(r.URL, strings.TrimRight(base, "/"))
+			if !ok {
+				continue
+			}
 			inner, u := *r, *r.URL
 			u.Path, u.RawPath = path, raw
 			inner.URL = &u
 			r = &inner
+			break
 		}
 		h.ServeHTTP(w, r)
 	})

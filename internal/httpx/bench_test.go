@@ -45,7 +45,7 @@ func digits(n int) []byte {
 func whole(b *testing.B, s Stored) http.Handler {
 	e := New(slog.New(slog.DiscardHandler), slog.New(slog.NewJSONHandler(io.Discard, nil)), WithClock(func() time.Time { return noon }))
 	GET(e, "/doc/:name", func(c *gin.Context) { ServeStored(c, s) })
-	return NewServer(UnderBase(e, func() string { return "/repo" }), slog.New(slog.DiscardHandler), Timeouts{}).Handler
+	return NewServer(UnderBase(e, func() []string { return []string{"/repo"} }), slog.New(slog.DiscardHandler), Timeouts{}).Handler
 }
 
 // against measures h over loopback, and bare in the same run, request by request

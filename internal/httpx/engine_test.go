@@ -173,7 +173,7 @@ func TestUnderBase(t *testing.T) {
 	base := ""
 	h := UnderBase(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.URL.Path+" "+r.URL.EscapedPath())
-	}), func() string { return base })
+	}), func() []string { return strings.Split(base, ",") })
 	for _, row := range []struct{ base, path, want string }{
 		{"", "/atom", "/atom /atom"},
 		{"/", "/atom", "/atom /atom"},
@@ -192,6 +192,10 @@ func TestUnderBase(t *testing.T) {
 		{"/my%20repo", "/my%20repo/r/x%2Fy", "/r/x/y /r/x%2Fy"},
 		{"/my%20repo", "/my%20repo/r", "/r /r"},
 		{"/repo", "/%72epo/r/x%2Fy", "/r/x/y /r/x%2Fy"},
+		{"/new,/old", "/new/r", "/r /r"},
+		{"/new,/old", "/old/r", "/r /r"},
+		{",/old", "/old/r", "/r /r"},
+		{"/new,/old", "/new/old/r", "/old/r /old/r"},
 	} {
 		base = row.base
 		if got := content(t, ask(h, "GET", row.path)); got != row.want {
