@@ -191,31 +191,53 @@ func TestLongChangeListIndex(t *testing.T) {
 	}
 }
 
-// An epoch that begins in mid-log publishes what follows, from its own time on.
+// An epoch that begins in mid-log publishes what follows, from its own time on,
+// also where it begins within a segment.
 func TestEpochInMidLog(t *testing.T) {
-	w := newWorld(t, model.Limits{})
-	w.Set.Policy.SegmentSize = 2
-	for i := range 5 {
-		w.Commit(model.Record{Identifier: fmt.Sprint("urn:example:", i), State: model.State{Resources: []model.Resource{
-			modeltest.Text(model.Representation, "dc.xml", "application/xml", "")}}})
+	for _, cut := range []bool{true, false} {
+		t.Run(fmt.Sprintf("cut before: %v", cut), func(t *testing.T) {
+			w := newWorld(t, model.Limits{})
+			w.Set.Policy.SegmentSize = 3
+			for i := range 5 {
+				w.Commit(model.Record{Identifier: fmt.Sprint("urn:example:", i), State: model.State{Resources: []model.Resource{
+					modeltest.Text(model.Representation, "dc.xml", "application/xml", "")}}})
+			}
+			if cut {
+				w.Seal()
+			}
+			w.Set.Policy.SegmentSize = 100
+			w.Clock += 10_000_000
+			w.Epoch = model.Epoch{Number: 2, Reason: "erasure", BaseURL: base, First: 5, From: w.Clock - 5_000_000, Began: w.Clock - 5_000_000}
+			before := model.SegmentNumber(len(w.Cut()))
+			w.show(5, before)
+			w.checkLists("0")
+			for i := range 2 {
+				w.Commit(model.Record{Identifier: fmt.Sprint("urn:example:", i), Deleted: true})
+			}
+			w.show(7, before)
+			w.checkLists("2")
+			w.Seal()
+			w.showAll()
+			w.checkLists("2 0")
+			w.Commit(model.Record{Identifier: "urn:example:3", Deleted: true})
+			w.showAll()
+			w.checkLists("2 1")
+			if got := w.ask("GET", resourcesync.ChangeList{Set: w.Set.Name, Epoch: 2, Segment: 1}.Path()).Code; got != 404 {
+				t.Errorf("a list of before the epoch: %d", got)
+			}
+		})
 	}
-	w.Seal()
-	w.Clock = w.Cut()[2].Until + 10_000_000
-	w.Epoch.Number, w.Epoch.First, w.Epoch.From = 2, 5, w.Clock-5_000_000
-	w.Epoch.Began = w.Epoch.From
-	for i := range 3 {
-		w.Commit(model.Record{Identifier: fmt.Sprint("urn:example:", i), Deleted: true})
-	}
-	w.showAll()
+}
+
+// checkLists wants change lists of so many entries, from the epoch's time on.
+func (w *world) checkLists(want string) {
+	w.t.Helper()
+	var got []string
 	lists := w.changeLists()
-	if len(lists) != 2 || lists[0].MD[0].From != w.Epoch.From.String() || len(lists[0].URLs) != 2 || len(lists[1].URLs) != 1 {
-		t.Errorf("%+v", lists)
+	for _, d := range lists {
+		got = append(got, fmt.Sprint(len(d.URLs)))
 	}
-	if got := w.ask("GET", resourcesync.ChangeList{Set: w.Set.Name, Epoch: 2, Segment: 1}.Path()).Code; got != 404 {
-		t.Errorf("a list of before the epoch: %d", got)
-	}
-	w.show(5, 3)
-	if lists := w.changeLists(); len(lists) != 1 || lists[0].MD[0].From != w.Epoch.From.String() || len(lists[0].URLs) != 0 {
-		t.Errorf("right after the epoch began: %+v", lists)
+	if strings.Join(got, " ") != want || lists[0].MD[0].From != w.Epoch.From.String() {
+		w.t.Errorf("at %d lists of %v entries from %s, want %s from %s", w.position, got, lists[0].MD[0].From, want, w.Epoch.From)
 	}
 }

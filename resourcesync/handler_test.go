@@ -97,6 +97,36 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
+// A moving document's Last-Modified is the time of the newest thing in it.
+func TestLastModified(t *testing.T) {
+	w := riverWorld(t)
+	paths := []string{resourcesync.CapabilityListPath("rivers"), resourcesync.ResourceListPath("rivers"),
+		resourcesync.ChangeListIndexPath("rivers"), "/rs/rivers/1/changelist/5.xml"}
+	check := func(what string, want ...model.Time) {
+		t.Helper()
+		for i, path := range paths {
+			if got := w.ask(http.MethodHead, path).Header().Get("Last-Modified"); got != want[i].Time().Format(http.TimeFormat) {
+				t.Errorf("%s: Last-Modified of %s is %s, want %v", what, path, got, want[i])
+			}
+		}
+	}
+	at, from := w.snapshot.At, w.Cut()[3].Until
+	check("at first", w.Set.Created, at, from, from)
+
+	later := at + 100_000_000
+	w.Clock = later
+	w.Commit(model.Record{Identifier: "urn:example:4", Deleted: true})
+	w.show(w.Head(), w.published)
+	check("a change", w.Set.Created, at, from, later)
+
+	w.Set.Modified = later + 1_000_000
+	check("a description", w.Set.Modified, at, from, later)
+
+	w.Epoch.Began = later + 2_000_000
+	w.takeSnapshot(w.Head(), at)
+	check("an epoch", w.Epoch.Began, w.Epoch.Began, w.Epoch.Began, w.Epoch.Began)
+}
+
 // What polls for changes gets 304 as long as there are none for it.
 func TestEntityTags(t *testing.T) {
 	w := riverWorld(t)

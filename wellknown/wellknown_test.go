@@ -208,6 +208,11 @@ func TestManySets(t *testing.T) {
 	if len(d.URLs) != 2001 || s.pages != 3 {
 		t.Errorf("%d sets in %d pages", len(d.URLs), s.pages)
 	}
+	s.pages = 0
+	d = sitemaptest.Check(t, get(t, s, model.Limits{Entries: 500}, wellknown.PartPath(1)))
+	if len(d.URLs) != 500 || s.pages != 1 {
+		t.Errorf("the first part has %d sets, found in %d pages", len(d.URLs), s.pages)
+	}
 }
 
 func TestRobots(t *testing.T) {
