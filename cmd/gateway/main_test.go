@@ -17,9 +17,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the test binary be the gateway command in scripts.
+// TestMain lets the test binary be the gateway command, and one of the processes
+// that write a random history.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"gateway": main})
+	testscript.Main(m, map[string]func(){"gateway": main, writerCommand: runWriter})
 }
 
 // TestScripts runs the commands as a user does. Besides the usual commands of

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -23,50 +22,51 @@ type site interface {
 	wellknown.Source
 	resource.Source
 	homeSource
+	basePathsSource
 }
 
 // publicHandler answers every public path from s, with and without the path of
 // the base URL.
 func publicHandler(s site, log, access *slog.Logger) http.Handler {
 	engine := httpx.New(log, access)
-	newHome(s).register(engine)
+	newHome(s, log).register(engine)
 	atompmh.New(s).Register(engine)
 	resourcesync.New(s, model.Limits{}).Register(engine)
 	wellknown.New(s, model.Limits{}).Register(engine)
 	resource.New(s, resourcesync.CapabilityListPath).Register(engine)
-	path := &basePath{store: s}
-	return httpx.UnderBase(engine, path.get)
+	paths := &basePaths{store: s}
+	return httpx.UnderBase(engine, paths.get)
 }
 
-// basePath is the path of the store's base URL, which another process may
-// change at any time. It is asked for by every request, so it is remembered for
-// as long as a shared read of a head is.
-type basePath struct {
-	store interface {
-		BaseURL(ctx context.Context) (string, error)
-	}
+// basePaths are the paths of the store's base URLs, which another process may
+// change at any time. They are asked for by every request, so they are
+// remembered for as long as a shared read of a head is.
+type basePaths struct {
+	store basePathsSource
 
-	mu   sync.Mutex
-	path string    // guarded by mu, as is
-	read time.Time // when it was read
+	mu    sync.Mutex
+	paths []string  // guarded by mu, as is
+	read  time.Time // when they were read
 }
 
-const basePathAge = 50 * time.Millisecond
+type basePathsSource interface {
+	BasePaths(ctx context.Context) ([]string, error)
+}
 
-func (p *basePath) get() string {
+const basePathsAge = 50 * time.Millisecond
+
+func (p *basePaths) get() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.read) < basePathAge {
-		return p.path
+	if time.Since(p.read) < basePathsAge {
+		return p.paths
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	// While the store does not answer, the last path known is the best guess.
-	if base, err := p.store.BaseURL(ctx); err == nil {
-		if u, err := url.Parse(base); err == nil {
-			p.path = u.EscapedPath()
-		}
+	// While the store does not answer, the last paths known are the best guess.
+	if paths, err := p.store.BasePaths(ctx); err == nil {
+		p.paths = paths
 	}
 	p.read = time.Now()
-	return p.path
+	return p.paths
 }
