@@ -79,7 +79,7 @@ func (m *Member) readLocal(r io.ReaderAt, buf []byte, room int64) ([]byte, error
 }
 
 // compareLocal holds a local header against the directory. One that leaves sums
-// to a data descriptor may have zeros instead.
+// to a data descriptor may have zeros in their place, in one or all.
 func (m *Member) compareLocal(h []byte, name string) error {
 	s := sizes{
 		stored: uint64(binary.LittleEndian.Uint32(h[18:])),
@@ -88,11 +88,11 @@ func (m *Member) compareLocal(h []byte, name string) error {
 	if reason := s.extra(name, h[localFixed+len(name):]); reason != "" {
 		return refuse(m.Name, "%s", reason)
 	}
-	crc := binary.LittleEndian.Uint32(h[14:])
 	later := m.flags&flagDescriptor != 0
-	same := crc == m.crc && s.stored == uint64(m.stored) && s.length == uint64(m.Length) ||
-		later && crc == 0 && s.stored == 0 && s.length == 0
-	if !same || string(h[localFixed:localFixed+len(name)]) != name ||
+	same := func(local, central uint64) bool { return local == central || later && local == 0 }
+	if !same(uint64(binary.LittleEndian.Uint32(h[14:])), uint64(m.crc)) ||
+		!same(s.stored, uint64(m.stored)) || !same(s.length, uint64(m.Length)) ||
+		string(h[localFixed:localFixed+len(name)]) != name ||
 		binary.LittleEndian.Uint16(h[6:]) != m.flags || binary.LittleEndian.Uint16(h[8:]) != m.method {
 		return refuse(m.Name, "its local header disagrees with the directory")
 	}
