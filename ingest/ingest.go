@@ -21,7 +21,7 @@
 //     line, records that the input lacks are deleted, under a guard.
 //
 // Memory stays flat: what is under way is bounded in bytes at every step, and of
-// lines over a quarter of a MiB there is one at a time.
+// lines over half a MiB there is one at a time.
 package ingest
 
 import (

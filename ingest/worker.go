@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"gateway/model"
@@ -188,32 +187,4 @@ func (im *Importer) discard(ctx context.Context, bodies []model.Body) {
 func failed(err error) bool {
 	_, mistake := errors.AsType[*model.FieldError](err)
 	return err != nil && !mistake
-}
-
-// opened is the content of a source, ready to be read more than once.
-type opened struct {
-	size  int64 // at most, when not exact
-	start func() (io.Reader, error)
-	close func()
-}
-
-// open opens the content of src.
-func (w *worker) open(src *source) (opened, error) {
-	switch src.field {
-	case fieldContentFile:
-		f, size, err := openFile(w.root, src.file)
-		if err != nil {
-			return opened{}, err
-		}
-		start := func() (io.Reader, error) {
-			_, err := f.Seek(0, io.SeekStart)
-			return f, err
-		}
-		return opened{size: size, start: start, close: func() { f.Close() }}, nil
-	case fieldContentBase64:
-		start := func() (io.Reader, error) { return base64Reader(src.text.reader()), nil }
-		return opened{size: int64(src.text.length) / 4 * 3, start: start, close: func() {}}, nil
-	}
-	start := func() (io.Reader, error) { return src.text.reader(), nil }
-	return opened{size: int64(src.text.length), start: start, close: func() {}}, nil
 }

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -38,37 +37,6 @@ func openFile(root *os.Root, path string) (*os.File, int64, error) {
 	return f, st.Size(), nil
 }
 
-// unescaper reads what the inside of a JSON string stands for, a piece at a time.
-type unescaper struct {
-	raw     []byte
-	buf     []byte
-	pending []byte
-}
-
-const unescapeSize = 32 << 10
-
-// Read implements [io.Reader].
-func (u *unescaper) Read(p []byte) (int, error) {
-	if len(u.pending) == 0 {
-		if len(u.raw) == 0 {
-			return 0, io.EOF
-		}
-		u.buf, u.raw = unescape(u.buf[:0], u.raw, unescapeSize)
-		u.pending = u.buf
-	}
-	n := copy(p, u.pending)
-	u.pending = u.pending[n:]
-	return n, nil
-}
-
-// reader yields what t stands for.
-func (t *text) reader() io.Reader {
-	if !t.escaped {
-		return bytes.NewReader(t.raw)
-	}
-	return &unescaper{raw: t.raw}
-}
-
 // base64Reader yields what r holds in base64 (RFC 4648 §4; line breaks may stand
 // in it).
 func base64Reader(r io.Reader) io.Reader { return base64.NewDecoder(base64.StdEncoding, r) }
@@ -79,4 +47,32 @@ func readError(field int, err error) error {
 		return &model.FieldError{Field: "content_base64", Reason: "is not base64: " + err.Error()}
 	}
 	return &model.FieldError{Field: resourceFields[field], Reason: err.Error()}
+}
+
+// opened is the content of a source, ready to be read more than once.
+type opened struct {
+	size  int64 // at most, when not exact
+	start func() (io.Reader, error)
+	close func()
+}
+
+// open opens the content of src.
+func (w *worker) open(src *source) (opened, error) {
+	switch src.field {
+	case fieldContentFile:
+		f, size, err := openFile(w.root, src.file)
+		if err != nil {
+			return opened{}, err
+		}
+		start := func() (io.Reader, error) {
+			_, err := f.Seek(0, io.SeekStart)
+			return f, err
+		}
+		return opened{size: size, start: start, close: func() { f.Close() }}, nil
+	case fieldContentBase64:
+		start := func() (io.Reader, error) { return base64Reader(src.text.reader()), nil }
+		return opened{size: int64(src.text.length) / 4 * 3, start: start, close: func() {}}, nil
+	}
+	start := func() (io.Reader, error) { return src.text.reader(), nil }
+	return opened{size: int64(src.text.length), start: start, close: func() {}}, nil
 }
