@@ -125,6 +125,14 @@ func TestLastModified(t *testing.T) {
 	w.Epoch.Began = later + 2_000_000
 	w.takeSnapshot(w.Head(), at)
 	check("an epoch", w.Epoch.Began, w.Epoch.Began, w.Epoch.Began, w.Epoch.Began)
+
+	// The boundary after a change in the last microsecond of a second.
+	w.Clock = (later/1_000_000+10)*1_000_000 - 1
+	w.Commit(model.Record{Identifier: "urn:example:3", Deleted: true})
+	w.Seal()
+	w.showAll()
+	paths[3] = "/rs/rivers/1/changelist/6.xml"
+	check("a segment", w.Epoch.Began, w.Epoch.Began, w.Clock+1, w.Clock+1)
 }
 
 // What polls for changes gets 304 as long as there are none for it.
