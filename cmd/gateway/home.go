@@ -5,8 +5,8 @@ import (
 	"context"
 	_ "embed"
 	"html/template"
+	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -26,21 +26,24 @@ var homeHTML string
 // process is alive and whether it can serve.
 type home struct {
 	store homeSource
+	log   *slog.Logger
 	page  *template.Template
 }
 
 type homeSource interface {
 	Views(ctx context.Context, after string, limit int) ([]model.View, error)
+	View(ctx context.Context, set, renderer string) (model.View, error)
 	BaseURL(ctx context.Context) (string, error)
 	Ready(ctx context.Context) error
 }
 
-func newHome(s homeSource) *home {
-	return &home{store: s, page: template.Must(template.New("home").Parse(homeHTML))}
+func newHome(s homeSource, log *slog.Logger) *home {
+	return &home{store: s, log: log, page: template.Must(template.New("home").Parse(homeHTML))}
 }
 
 func (h *home) register(r gin.IRoutes) {
 	httpx.GET(r, "/", h.start)
+	httpx.GET(r, "/sets/:set", h.set)
 	httpx.GET(r, "/healthz", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 	httpx.GET(r, "/readyz", h.ready)
 }
@@ -53,7 +56,20 @@ type homeSet struct {
 	Feed    string
 	List    string
 	Changes string
-	Link    string // the HTML element for the pages about the set's records
+	Page    string
+	// Capabilities is where its Capability List is, and Link the HTML element
+	// that names it on the pages about the set's records (ResourceSync 1.1
+	// §6.3.3).
+	Capabilities string
+	Link         string
+}
+
+// homePage is what home.html shows: the first sets, or one.
+type homePage struct {
+	Base string
+	One  bool
+	Sets []homeSet
+	More bool
 }
 
 func (h *home) start(c *gin.Context) {
@@ -68,14 +84,25 @@ func (h *home) start(c *gin.Context) {
 		httpx.Fail(c, err)
 		return
 	}
-	page := struct {
-		Base string
-		Sets []homeSet
-		More bool
-	}{Base: base, More: len(views) > homeSets}
+	page := homePage{Base: base, More: len(views) > homeSets}
 	for _, v := range views[:min(len(views), homeSets)] {
 		page.Sets = append(page.Sets, showSet(base, &v))
 	}
+	h.serve(c, page)
+}
+
+// set is the page that the documents of a set name as its description.
+func (h *home) set(c *gin.Context) {
+	v, err := h.store.View(c.Request.Context(), c.Param("set"), "")
+	if err != nil {
+		httpx.Fail(c, err)
+		return
+	}
+	base := v.Epoch.BaseURL
+	h.serve(c, homePage{Base: base, One: true, Sets: []homeSet{showSet(base, &v)}})
+}
+
+func (h *home) serve(c *gin.Context, page homePage) {
 	httpx.ServeRendered(c, httpx.Rendered{
 		Type:    "text/html; charset=utf-8",
 		Caching: httpx.Moving,
@@ -92,18 +119,21 @@ func showSet(base string, v *model.View) homeSet {
 	capabilities := base + resourcesync.CapabilityListPath(v.Set.Name)
 	return homeSet{
 		Set: v.Set, Head: v.Head, Updated: changed.String(),
-		Feed:    base + atompmh.SubscriptionPath(v.Set.Name),
-		List:    base + resourcesync.ResourceListPath(v.Set.Name),
-		Changes: base + resourcesync.ChangeListIndexPath(v.Set.Name),
-		// ResourceSync 1.1 §6.3.3: a page names the Capability List that covers it.
-		Link: `<link rel="resourcesync" type="application/xml" href="` + strings.ReplaceAll(capabilities, "&", "&amp;") + `"/>`,
+		Page:         base + "/sets/" + v.Set.Name,
+		Feed:         base + atompmh.SubscriptionPath(v.Set.Name),
+		List:         base + resourcesync.ResourceListPath(v.Set.Name),
+		Changes:      base + resourcesync.ChangeListIndexPath(v.Set.Name),
+		Capabilities: capabilities,
+		// Nothing in the URL needs escaping: the base URL and set names are checked.
+		Link: `<link rel="resourcesync" type="application/xml" href="` + capabilities + `"/>`,
 	}
 }
 
 func (h *home) ready(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 	if err := h.store.Ready(c.Request.Context()); err != nil {
-		// Why is in the log; a probe asks whether.
+		// A probe asks whether; why is for the operator.
+		h.log.Warn("not ready", "error", err)
 		c.String(http.StatusServiceUnavailable, "not ready\n")
 		return
 	}

@@ -61,7 +61,7 @@ type server struct {
 	done chan struct{}   // closed at the end of standard error
 }
 
-var servingLine = regexp.MustCompile(`msg=serving url=(\S+) listen=(\S+)`)
+var servingLine = regexp.MustCompile(`.*msg=serving url=(\S+) listen=(\S+).*`)
 
 func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.Value("server").(*server)
