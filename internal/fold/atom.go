@@ -119,12 +119,8 @@ func (w *Witness) Complete(url string) (map[string]Record, error) {
 }
 
 func (w *Witness) feed(url string) (*feed, error) {
-	body, err := w.Get(url, atomType)
+	f, err := document[feed](w, url, atomType)
 	if err != nil {
-		return nil, err
-	}
-	var f feed
-	if err := parse(url, body, &f); err != nil {
 		return nil, err
 	}
 	if len(f.ID) != 1 || len(f.Updated) != 1 || len(f.Author) == 0 {
@@ -141,7 +137,7 @@ func (w *Witness) feed(url string) (*feed, error) {
 			return nil, fmt.Errorf("%s: PMH-TS-01: the feed's updated %s is before an entry's %s", url, f.Updated[0], e.Updated[0])
 		}
 	}
-	return &f, nil
+	return f, nil
 }
 
 func (f *feed) check(url string, subscription bool, current string) error {

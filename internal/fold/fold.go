@@ -9,6 +9,7 @@
 package fold
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/xml"
 	"fmt"
@@ -44,13 +45,13 @@ type Witness struct {
 
 	mu     sync.Mutex
 	sealed map[string][32]byte // by URL
-	kept   map[string][]byte   // if Cache
+	kept   map[string]any      // if Cache: immutable documents, parsed
 	got    int
 }
 
 // NewWitness is a witness that has seen nothing.
 func NewWitness(client *http.Client) *Witness {
-	return &Witness{Client: client, sealed: map[string][32]byte{}, kept: map[string][]byte{}}
+	return &Witness{Client: client, sealed: map[string][32]byte{}, kept: map[string]any{}}
 }
 
 // Documents is how many documents were fetched so far.
@@ -62,16 +63,6 @@ func (w *Witness) Documents() int {
 
 // Get fetches a document and checks its delivery.
 func (w *Witness) Get(url, mediaType string) ([]byte, error) {
-	w.mu.Lock()
-	kept, ok := w.kept[url]
-	w.mu.Unlock()
-	if ok {
-		return kept, nil
-	}
-	return w.fetch(url, mediaType)
-}
-
-func (w *Witness) fetch(url, mediaType string) ([]byte, error) {
 	res, err := w.Client.Get(url)
 	if err != nil {
 		return nil, err
@@ -101,9 +92,6 @@ func (w *Witness) fetch(url, mediaType string) ([]byte, error) {
 	}
 	if strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
 		w.sealed[url] = sum
-		if w.Cache {
-			w.kept[url] = body
-		}
 	} else if sealed {
 		return nil, fmt.Errorf("%s: was immutable and is not any more", url)
 	}
@@ -113,7 +101,7 @@ func (w *Witness) fetch(url, mediaType string) ([]byte, error) {
 // Recheck fetches every immutable document seen so far again.
 func (w *Witness) Recheck(mediaTypeOf func(url string) string) error {
 	for _, u := range w.Sealed() {
-		if _, err := w.fetch(u, mediaTypeOf(u)); err != nil {
+		if _, err := w.Get(u, mediaTypeOf(u)); err != nil {
 			return err
 		}
 	}
@@ -140,11 +128,27 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%s: status %d", e.URL, e.Status) }
 
-func parse(url string, body []byte, into any) error {
-	d := xml.NewDecoder(strings.NewReader(string(body)))
-	d.Strict = true
-	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", url, err)
+// document fetches and parses a document, or returns the one kept.
+func document[T any](w *Witness, url, mediaType string) (*T, error) {
+	w.mu.Lock()
+	kept, ok := w.kept[url]
+	w.mu.Unlock()
+	if ok {
+		return kept.(*T), nil
 	}
-	return nil
+	body, err := w.Get(url, mediaType)
+	if err != nil {
+		return nil, err
+	}
+	d := xml.NewDecoder(bytes.NewReader(body))
+	into := new(T)
+	if err := d.Decode(into); err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, sealed := w.sealed[url]; sealed && w.Cache {
+		w.kept[url] = into
+	}
+	return into, nil
 }

@@ -49,12 +49,8 @@ func (l *list) link(rel string) string {
 }
 
 func (w *Witness) list(url, capability string) (*list, error) {
-	body, err := w.Get(url, listType)
+	l, err := document[list](w, url, listType)
 	if err != nil {
-		return nil, err
-	}
-	l := new(list)
-	if err := parse(url, body, l); err != nil {
 		return nil, err
 	}
 	if len(l.MD) != 1 || l.MD[0].Capability != capability {
