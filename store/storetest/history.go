@@ -178,13 +178,15 @@ func compareLog(t *testing.T, s *store.Store, set model.Set, m *modeltest.Log) {
 	}
 	head := m.Head()
 	equal(t, "log", collect(t, m.Changes(t.Context(), set.ID, 0, head)), logOf(t, s, set.ID))
-	for p := range head + 1 {
-		equal(t, fmt.Sprintf("states at %d", p), collect(t, m.States(t.Context(), set.ID, p, 0)), collect(t, s.States(t.Context(), set.ID, p, 0)))
-		after := model.RecordNumber(p % 7)
-		equal(t, fmt.Sprintf("states at %d after %d", p, after),
-			collect(t, m.States(t.Context(), set.ID, p, after)), collect(t, s.States(t.Context(), set.ID, p, after)))
-		equal(t, fmt.Sprintf("changes around %d", p),
-			collect(t, m.Changes(t.Context(), set.ID, p/2, p)), collect(t, s.Changes(t.Context(), set.ID, p/2, p)))
+	for p := model.Position(0); p <= head; p += stride {
+		want := collect(t, m.States(t.Context(), set.ID, p, 0))
+		equal(t, fmt.Sprintf("states at %d", p), want, collect(t, s.States(t.Context(), set.ID, p, 0)))
+		if len(want) > 2 {
+			equal(t, fmt.Sprintf("the last states at %d", p), want[len(want)-2:], collect(t, s.States(t.Context(), set.ID, p, want[len(want)-3].Record)))
+		}
+		from := max(0, p-10)
+		equal(t, fmt.Sprintf("changes from %d to %d", from, p),
+			collect(t, m.Changes(t.Context(), set.ID, from, p)), collect(t, s.Changes(t.Context(), set.ID, from, p)))
 	}
 	v := view(t, s, set)
 	equal(t, "head", m.View(head, 0).Head, v.Head)

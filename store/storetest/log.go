@@ -207,7 +207,7 @@ func testFaults(t *testing.T, db Database) {
 // testSchemaSteps breaks the making of tables off after each statement.
 func testSchemaSteps(t *testing.T, db Database) {
 	broken := errors.New("power cut")
-	for n := 1; ; n++ {
+	for n := 1; ; n += stride {
 		left := n
 		s, err := store.Open(t.Context(), config(db, func(c *store.Config) {
 			c.Fault = func(step string) error {
