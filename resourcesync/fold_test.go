@@ -25,7 +25,11 @@ type copyOfSet map[string]resource
 
 // modelAt is the set at p as the log has it.
 func (w *world) modelAt(p model.Position) copyOfSet {
+	if set := w.models[p]; set != nil {
+		return set
+	}
 	set := copyOfSet{}
+	w.models[p] = set
 	for c := range w.States(context.Background(), w.Set.ID, p, 0) {
 		for i := range c.Resources {
 			r := &c.Resources[i]
@@ -89,8 +93,13 @@ func apply(t testing.TB, set copyOfSet, d *sitemaptest.Document, after string) {
 
 func (w *world) parse(path string) *sitemaptest.Document {
 	w.t.Helper()
-	d, err := sitemaptest.Parse(w.get(path))
+	b := w.get(path)
+	if d := w.parsed[string(b)]; d != nil {
+		return d
+	}
+	d, err := sitemaptest.Parse(b)
 	w.must(err)
+	w.parsed[string(b)] = d
 	return d
 }
 
@@ -155,8 +164,8 @@ func (w *world) checkFolds(snapshots []snapshotCopy) {
 	for _, d := range lists {
 		apply(w.t, all, d, "")
 	}
-	if diff := cmp.Diff(w.modelAt(shown), all); diff != "" {
-		w.t.Errorf("at (%d, %d) all change lists, -model +fold\n%s", w.position, w.published, diff)
+	if want := w.modelAt(shown); !maps.Equal(want, all) {
+		w.t.Errorf("at (%d, %d) all change lists, -model +fold\n%s", w.position, w.published, cmp.Diff(want, all))
 	}
 	for _, s := range snapshots {
 		if s.position > w.position {
@@ -166,8 +175,8 @@ func (w *world) checkFolds(snapshots []snapshotCopy) {
 		for _, d := range lists {
 			apply(w.t, set, d, s.at)
 		}
-		if diff := cmp.Diff(w.modelAt(max(shown, s.position)), set); diff != "" {
-			w.t.Errorf("at (%d, %d) from the snapshot at %d, -model +fold\n%s", w.position, w.published, s.position, diff)
+		if want := w.modelAt(max(shown, s.position)); !maps.Equal(want, set) {
+			w.t.Errorf("at (%d, %d) from the snapshot at %d, -model +fold\n%s", w.position, w.published, s.position, cmp.Diff(want, set))
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"gateway/model/modeltest"
 	"gateway/publish"
 	"gateway/resourcesync"
+	"gateway/sitemap/sitemaptest"
 )
 
 const base = "https://repo.example.org/gw"
@@ -44,6 +45,10 @@ type world struct {
 	documents map[string]*document
 	// tags holds the bytes that each entity tag stood for, by path.
 	tags map[string]string
+	// parsed and models save doing the same work for each position again: a log
+	// only grows, and equal bytes parse alike.
+	parsed map[string]*sitemaptest.Document
+	models map[model.Position]copyOfSet
 }
 
 type document struct {
@@ -58,6 +63,7 @@ func newWorld(t testing.TB, limits model.Limits) *world {
 	w := &world{
 		t: t, Log: modeltest.New("rivers", base), limits: limits.WithDefaults(), renderer: resourcesync.NewRenderer(limits),
 		router: httpx.New(quiet, quiet), documents: map[string]*document{}, tags: map[string]string{},
+		parsed: map[string]*sitemaptest.Document{}, models: map[model.Position]copyOfSet{},
 	}
 	w.Log.Limits = limits
 	w.snapshot = w.Log.View(0, 0).Snapshot
