@@ -2,23 +2,22 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"gateway/model"
 )
 
-// Queue publishes sets in the background while a bulk writer goes on writing.
-// One worker takes the sets in the order they came; a set queued again while it
-// waits is done once.
+// Queue publishes the segments of sets in the background while a bulk writer
+// goes on writing. One worker takes the sets in the order they came; a set
+// queued again while it waits is done once. A failure is left to whoever
+// publishes the set next, which the writer does at its end.
 type Queue struct {
 	p      *Publisher
 	ctx    context.Context
 	done   chan struct{}
-	errs   map[model.SetID]error // the last failure of each set
-	wakeup *sync.Cond            // of mu
+	wakeup *sync.Cond // of mu
 
-	mu      sync.Mutex // guards the fields below and errs
+	mu      sync.Mutex // guards the fields below
 	sets    []model.SetID
 	running model.SetID // 0 is none
 	closed  bool
@@ -26,7 +25,7 @@ type Queue struct {
 
 // Queue starts a queue; the caller closes it. ctx ends its work early.
 func (p *Publisher) Queue(ctx context.Context) *Queue {
-	q := &Queue{p: p, ctx: ctx, done: make(chan struct{}), errs: map[model.SetID]error{}}
+	q := &Queue{p: p, ctx: ctx, done: make(chan struct{})}
 	q.wakeup = sync.NewCond(&q.mu)
 	context.AfterFunc(ctx, func() {
 		q.mu.Lock()
@@ -71,20 +70,13 @@ func (q *Queue) has(set model.SetID) bool {
 	return false
 }
 
-// Close finishes what is queued and returns the last failure of each set that
-// has one. Nothing that was written is lost by them: publishing it is tried
-// again by whoever publishes the set next.
-func (q *Queue) Close() error {
+// Close returns when what is queued is done.
+func (q *Queue) Close() {
 	q.mu.Lock()
 	q.closed = true
 	q.wakeup.Broadcast()
 	q.mu.Unlock()
 	<-q.done
-	var errs []error
-	for _, err := range q.errs {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
 }
 
 func (q *Queue) work() {
@@ -94,14 +86,11 @@ func (q *Queue) work() {
 		if !ok {
 			return
 		}
-		err := q.p.Publish(q.ctx, set, Segments)
+		if err := q.p.Publish(q.ctx, set, Segments); err != nil && q.ctx.Err() == nil {
+			q.p.config.Log.Debug("publishing in the background failed", "error", err)
+		}
 		q.mu.Lock()
 		q.running = 0
-		if err != nil {
-			q.errs[set] = err
-		} else {
-			delete(q.errs, set)
-		}
 		q.wakeup.Broadcast()
 		q.mu.Unlock()
 	}

@@ -19,10 +19,11 @@ import (
 
 // loader is the store as a bulk import sees it. It publishes what the import
 // makes ready while the import goes on: a set's commits take its publishing
-// lease when it is free, and whoever has the lease publishes. When another
-// publisher has it and does not keep up, the import waits.
+// lease when it is free, and whoever has the lease publishes. When publishing
+// does not keep up, the import waits.
 type loader struct {
 	*opened
+	queue *publish.Queue
 
 	mu   sync.Mutex
 	seen map[string]model.Set // the sets written to, by name; guarded by mu
@@ -32,8 +33,9 @@ type loader struct {
 // the import waits for them.
 const maxWaiting = 64
 
-func newLoader(st *opened) *loader {
-	return &loader{opened: st, seen: map[string]model.Set{}}
+// newLoader is a loader into st; the caller ends it with publish.
+func newLoader(ctx context.Context, st *opened) *loader {
+	return &loader{opened: st, queue: st.publisher.Queue(ctx), seen: map[string]model.Set{}}
 }
 
 // OpenSet implements [ingest.Store].
@@ -73,17 +75,23 @@ func (l *loader) Heads(ctx context.Context) (map[string]model.Head, error) {
 	return heads, nil
 }
 
-// committed publishes after a commit, or waits when too much waits already.
+// committed has the set published after a commit that cut, and waits when too
+// much waits already.
 func (l *loader) committed(ctx context.Context, set model.Set, c ingest.Committed) error {
 	if c.Held && c.Waiting > 0 || c.Waiting >= maxWaiting {
-		return l.publisher.Publish(ctx, set.ID, publish.Segments)
+		l.queue.Add(set.ID)
 	}
-	return nil
+	if c.Waiting >= maxWaiting {
+		l.queue.Wait(set.ID)
+	}
+	return ctx.Err()
 }
 
-// publish does what is due in the sets written to, several at a time, and lets
-// their leases go. A set's first import ends with a snapshot.
+// publish ends the loader: it does what is due in the sets written to, several
+// at a time, and lets their leases go. A set's first import ends with a
+// snapshot.
 func (l *loader) publish(ctx context.Context) error {
+	l.queue.Close()
 	var (
 		workers sync.WaitGroup
 		names   = make(chan string)
