@@ -382,12 +382,8 @@ func TestStrangersPackages(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	write := func(t *testing.T, script string, needs ...string) {
-		for _, name := range needs {
-			if _, err := exec.LookPath(name); err != nil {
-				t.Skipf("no %s here: its packages are not read", name)
-			}
-		}
+	write := func(t *testing.T, script, program string) {
+		need(t, program)
 		dir := t.TempDir()
 		for name, body := range map[string]string{
 			dump.ManifestName: "<urlset/>", "resources/Flüsse.txt": strings.Repeat("Elbe\n", 99), "resources/empty": "",

@@ -19,22 +19,21 @@ func unsafePath(s string) string {
 	case len(s) > 1 && s[1] == ':' && isLetter(s[0]):
 		return "the path has a drive letter"
 	}
-	for i := range len(s) {
+	start := 0 // of the part that i is in
+	for i := 0; i <= len(s); i++ {
 		switch {
+		case i == len(s) || s[i] == '/':
+			switch part := s[start:i]; part {
+			case "":
+				return "the path has an empty part"
+			case ".", "..":
+				return "the path has the part " + part
+			}
+			start = i + 1
 		case s[i] == '\\':
 			return "the path has a backslash"
 		case s[i] < ' ' || s[i] == 0x7f:
 			return "the path has a control character"
-		}
-	}
-	for rest, more := s, true; more; {
-		var component string
-		component, rest, more = strings.Cut(rest, "/")
-		switch component {
-		case "":
-			return "the path has an empty part"
-		case ".", "..":
-			return "the path has the part " + component
 		}
 	}
 	return ""

@@ -7,16 +7,24 @@ import (
 	"testing"
 )
 
-// tool runs a program of strangers over a package, which must succeed.
-func tool(t *testing.T, name string, args ...string) {
+// need is where a program of strangers is. Without it the test is skipped, but
+// for the one place where nothing may be missing.
+func need(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
 		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is missing; the packages unzip, p7zip-full and python3 have the tools of this test", name)
+			t.Fatalf("%s is missing; the packages unzip, zip, p7zip-full and python3 have the tools of this test", name)
 		}
-		t.Skipf("no %s here: the package is not checked with it", name)
+		t.Skipf("no %s here: packages are not tried with it", name)
 	}
+	return path
+}
+
+// tool runs a program over a package, which must succeed.
+func tool(t *testing.T, name string, args ...string) {
+	t.Helper()
+	path := need(t, name)
 	if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", name, err, out[:min(len(out), 2000)])
 	}

@@ -94,7 +94,8 @@ func (c *checked) Read(b []byte) (int, error) {
 // broken tells a broken stream from a package that cannot be read.
 func (c *checked) broken(err error) error {
 	var corrupt flate.CorruptInputError
-	if errors.As(err, &corrupt) || err == io.ErrUnexpectedEOF {
+	var confused flate.InternalError // comes of broken data, too
+	if errors.As(err, &corrupt) || errors.As(err, &confused) || err == io.ErrUnexpectedEOF {
 		return refuse(c.member.Name, "its compressed data are broken")
 	}
 	return fmt.Errorf("read %q in a package: %w", c.member.Name, err)
