@@ -537,7 +537,7 @@ func (h *history) rebase(base string) {
 // testDatabase makes a database of the test's own on the MySQL or MariaDB server
 // that GATEWAY_TEST_MYSQL names (default root@tcp(127.0.0.1:3306)/) and returns
 // its URL.
-func testDatabase(t *testing.T) string {
+func testDatabase(t testing.TB) string {
 	t.Helper()
 	dsn := cmp.Or(os.Getenv("GATEWAY_TEST_MYSQL"), "root@tcp(127.0.0.1:3306)/")
 	config, err := mysql.ParseDSN(dsn)

@@ -47,7 +47,7 @@ func (i *importCommand) Run(c *call) error {
 	bar := newProgress(c.con.err)
 	report := &findings{to: c.con.err, above: bar}
 	st := newStore()
-	into := newLoader(c.ctx, st)
+	into := newLoader(st)
 	// It checks the flags, so it comes before anything is made.
 	importer, err := ingest.New(into, st.objects, ingest.Config{
 		Set: i.Set, SetFrom: i.SetFrom, Files: i.Files, Complete: i.Complete, MaxDeletes: i.MaxDeletes,

@@ -23,7 +23,7 @@ import (
 // does not keep up, the import waits.
 type loader struct {
 	*opened
-	queue *publish.Queue
+	queue *publish.Queue // made for the first commit that cut
 
 	mu   sync.Mutex
 	seen map[string]model.Set // the sets written to, by name; guarded by mu
@@ -34,8 +34,8 @@ type loader struct {
 const maxWaiting = 64
 
 // newLoader is a loader into st; the caller ends it with publish.
-func newLoader(ctx context.Context, st *opened) *loader {
-	return &loader{opened: st, queue: st.publisher.Queue(ctx), seen: map[string]model.Set{}}
+func newLoader(st *opened) *loader {
+	return &loader{opened: st, seen: map[string]model.Set{}}
 }
 
 // OpenSet implements [ingest.Store].
@@ -79,6 +79,9 @@ func (l *loader) Heads(ctx context.Context) (map[string]model.Head, error) {
 // much waits already.
 func (l *loader) committed(ctx context.Context, set model.Set, c ingest.Committed) error {
 	if c.Held && c.Waiting > 0 || c.Waiting >= maxWaiting {
+		if l.queue == nil {
+			l.queue = l.publisher.Queue(ctx)
+		}
 		l.queue.Add(set.ID)
 	}
 	if c.Waiting >= maxWaiting {
@@ -91,7 +94,9 @@ func (l *loader) committed(ctx context.Context, set model.Set, c ingest.Committe
 // at a time, and lets their leases go. A set's first import ends with a
 // snapshot.
 func (l *loader) publish(ctx context.Context) error {
-	l.queue.Close()
+	if l.queue != nil {
+		l.queue.Close()
+	}
 	var (
 		workers sync.WaitGroup
 		names   = make(chan string)

@@ -57,7 +57,7 @@ func loadSampleFile(c *call, st *opened, set, name string) error {
 		return err
 	}
 	var wrong error
-	into := newLoader(c.ctx, st)
+	into := newLoader(st)
 	importer, err := ingest.New(into, st.objects, ingest.Config{
 		Set: set, Committed: into.committed,
 		Rejected: func(f ingest.Finding) { wrong = errors.Join(wrong, fmt.Errorf("%s", f)) },
