@@ -93,7 +93,7 @@ func TestTour(t *testing.T) {
 		command := strings.ReplaceAll(s.command, "go run ./cmd/gateway", gateway)
 		command = strings.ReplaceAll(command, "http://127.0.0.1:8080", base)
 		sh := exec.CommandContext(t.Context(), "sh", "-c", command)
-		sh.Dir = dir
+		sh.Dir, sh.Env = dir, plainEnv()
 		out, err := sh.CombinedOutput()
 		if err != nil {
 			t.Fatalf("README.md:%d: %s: %v\n%s", s.line, s.command, err, out)
@@ -185,7 +185,7 @@ func buildGateway(t *testing.T) string {
 func startServe(t *testing.T, gateway, dir string, flags ...string) (base, line string) {
 	t.Helper()
 	cmd := exec.Command(gateway, append([]string{"serve", "--listen", "127.0.0.1:0", "--access-log", "off"}, flags...)...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, plainEnv()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
