@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -31,10 +33,7 @@ func parseMySQL(database string) (mysqlDialect, error) {
 	c := driver.NewConfig()
 	c.User = u.User.Username()
 	c.Passwd, _ = u.User.Password()
-	c.Net, c.Addr = "tcp", u.Host
-	if u.Port() == "" {
-		c.Addr = u.Hostname() + ":3306"
-	}
+	c.Net, c.Addr = "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "3306"))
 	c.DBName = strings.Trim(u.Path, "/")
 	c.InterpolateParams = true // a multi-row statement in one round trip
 	c.MaxAllowedPacket = 0     // ask the server

@@ -2,9 +2,12 @@ package store
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"gorm.io/gorm"
 
 	"gateway/model"
 )
@@ -109,3 +112,17 @@ func scanChanges(rows *sql.Rows, withHash bool, f func(*changeRow) error) error 
 
 // marks is "?, ?, …" for n parameters.
 func marks(n int) string { return strings.Repeat(", ?", n)[2:] }
+
+// isNoRow tells that a query for one row found none.
+func isNoRow(err error) bool { return errors.Is(err, gorm.ErrRecordNotFound) }
+
+// orNotFound replaces "no row" by [model.ErrNotFound].
+func orNotFound(err error, what string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	if isNoRow(err) {
+		err = model.ErrNotFound
+	}
+	return fmt.Errorf(what+": %w", append(args, err)...)
+}

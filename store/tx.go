@@ -241,10 +241,11 @@ func retrying(ctx context.Context, d dialect, f func() error) error {
 	}
 }
 
-// backOff is random between half and all of 1 ms, 2 ms, … 64 ms: short, because
-// SQLite gives its lock to who asks at the right moment.
+// backOff is random between half and all of a time that begins at 1 ms and
+// doubles with every sixteenth attempt up to 64 ms: short at first, because
+// SQLite gives its lock to whoever asks at the right moment.
 func backOff(attempt int) time.Duration {
-	most := time.Millisecond << min(attempt/4, 6)
+	most := time.Millisecond << min(attempt/16, 6)
 	return most/2 + mathrand.N(most/2)
 }
 

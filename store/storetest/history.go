@@ -91,7 +91,7 @@ func (w *written) first() model.Position {
 }
 
 // testHistory lets two stores, as two processes, write one set at the same
-// time, while a third seals. In the order in which the positions came out, the
+// time and seal, while the inner check looks on. In the order in which the positions came out, the
 // model must come to the same log.
 func testHistory(t *testing.T, db Database) {
 	stores := []*store.Store{open(t, db), open(t, db)}
@@ -122,7 +122,16 @@ func testHistory(t *testing.T, db Database) {
 			}
 		})
 	}
-	writers.Wait()
+	done := make(chan struct{})
+	go func() { writers.Wait(); close(done) }()
+	for checking := true; checking; {
+		select {
+		case <-done:
+			checking = false
+		default:
+			checkClean(t, stores[1])
+		}
+	}
 	slices.SortFunc(all, func(a, b written) int { return int(a.first() - b.first()) })
 	m := replay(t, stores[0], set, all)
 	compareLog(t, stores[1], set, m)
