@@ -73,7 +73,10 @@ func (i *importCommand) Run(c *call) error {
 		result.Created, result.Updated, result.Deleted, result.Unchanged, result.Rejected)
 	fmt.Fprintln(c.con.err, st.name)
 	into.showSets(c.con.err, base)
-	if err == nil && result.Rejected > 0 {
+	switch {
+	case c.ctx.Err() != nil:
+		return errors.New("interrupted; what is counted above is in the store, and the same import again does the rest")
+	case err == nil && result.Rejected > 0:
 		return errReported
 	}
 	return err

@@ -92,10 +92,14 @@ func (l *loader) committed(ctx context.Context, set model.Set, c ingest.Committe
 
 // publish ends the loader: it does what is due in the sets written to, several
 // at a time, and lets their leases go. A set's first import ends with a
-// snapshot.
+// snapshot. When ctx is done already only the leases go, so that a running serve
+// can do the rest at once.
 func (l *loader) publish(ctx context.Context) error {
 	if l.queue != nil {
 		l.queue.Close()
+	}
+	if ctx.Err() != nil {
+		return l.release(context.WithoutCancel(ctx))
 	}
 	var (
 		workers sync.WaitGroup
@@ -119,6 +123,14 @@ func (l *loader) publish(ctx context.Context) error {
 	}
 	close(names)
 	workers.Wait()
+	return errors.Join(failed...)
+}
+
+func (l *loader) release(ctx context.Context) error {
+	var failed []error
+	for _, name := range l.names() {
+		failed = append(failed, l.Release(ctx, l.seen[name].ID, l.publisher.Holder()))
+	}
 	return errors.Join(failed...)
 }
 

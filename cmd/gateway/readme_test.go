@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -77,10 +76,7 @@ func TestTour(t *testing.T) {
 		t.Fatalf("found %d commands in the README's tour", len(steps))
 	}
 	dir := t.TempDir()
-	gateway, err := exec.LookPath("gateway")
-	if err != nil {
-		gateway = buildGateway(t)
-	}
+	gateway := gatewayPath(t)
 	var base string
 	for _, s := range steps {
 		if strings.Contains(s.command, "gateway serve") {
@@ -171,11 +167,12 @@ func find(lines, chunk []string, first bool) int {
 	return -1
 }
 
-func buildGateway(t *testing.T) string {
+// gatewayPath is the command that testscript made of the test binary.
+func gatewayPath(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "gateway")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	path, err := exec.LookPath("gateway")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
