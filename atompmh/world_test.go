@@ -122,6 +122,8 @@ func (s sink) Create(path, mediaType string, lastModified model.Time) (io.WriteC
 	return &sealing{w: s.w, document: model.Document{Path: path, Type: mediaType, Object: path, LastModified: lastModified}}, nil
 }
 
+func (s sink) Add(p model.Package) { s.w.t.Errorf("an Atom renderer announced package %s", p.Path) }
+
 type sealing struct {
 	bytes.Buffer
 	w        *world

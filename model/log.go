@@ -28,6 +28,8 @@ type Sink interface {
 	// and its Last-Modified. It is complete when Close returned nil; a document
 	// not closed does not exist.
 	Create(path, mediaType string, lastModified Time) (io.WriteCloser, error)
+	// Add announces a package, whose manifest was created before.
+	Add(p Package)
 }
 
 // PartWriter takes the records of one part of a snapshot, by rising number.

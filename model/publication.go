@@ -18,6 +18,7 @@ type Publication struct {
 	// nothing is published and the error is [ErrHeadMoved].
 	Advances  []Advance
 	Documents []Document
+	Packages  []Package
 	// Rendering, when not nil, records how far a snapshot of several parts has
 	// come.
 	Rendering *RenderingSnapshot

@@ -95,3 +95,32 @@ type Document struct {
 	// Snapshot is the one it belongs to, with which it expires; 0 is none.
 	Snapshot SnapshotNumber
 }
+
+// Package is a dump package: a ZIP file that is never kept as such, but laid out
+// and read from its members' content on request (ResourceSync 1.1 §11, §13).
+type Package struct {
+	Path     string // below the base URL
+	Manifest string // path of its stored manifest, which is its first member
+	// A package of a resource dump holds the resources, live at Position, of the
+	// records First to Last. One of a change dump holds what the changes of
+	// Segment created and updated.
+	Snapshot SnapshotNumber // 0 in a change dump
+	Position Position
+	First    RecordNumber
+	Last     RecordNumber
+	Segment  SegmentNumber // 0 in a resource dump
+
+	Layout       int   // version of the ZIP layout
+	Members      int   // without the manifest
+	Size         int64 // of the ZIP file
+	Digest       [32]byte
+	LastModified Time
+}
+
+// Place says where kept content lies: Stored bytes from Start of an object, or,
+// when Object is "", in the database under its key.
+type Place struct {
+	Object string
+	Start  int64
+	Stored int64
+}

@@ -40,7 +40,11 @@ type sink struct {
 	objects   Objects
 	snapshot  model.SnapshotNumber
 	documents []model.Document
+	packages  []model.Package
 }
+
+// Add implements [model.Sink].
+func (s *sink) Add(p model.Package) { s.packages = append(s.packages, p) }
 
 // Create implements [model.Sink].
 func (s *sink) Create(path, mediaType string, lastModified model.Time) (io.WriteCloser, error) {

@@ -29,7 +29,7 @@ func (w *work) snapshot(ctx context.Context) error {
 		s.state.Number = r.Number + 1
 	}
 	if s.state.Position == 0 {
-		return s.publish(ctx, nil)
+		return s.publish(ctx, &sink{})
 	}
 	return s.render(ctx)
 }
@@ -83,7 +83,7 @@ func (s *snapshotting) render(ctx context.Context) error {
 		}
 	}
 	if s.single {
-		return s.publish(ctx, s.out.documents)
+		return s.publish(ctx, s.out)
 	}
 	out := &sink{ctx: ctx, objects: s.objects, snapshot: s.state.Number}
 	for _, r := range s.config.Snapshots {
@@ -91,7 +91,7 @@ func (s *snapshotting) render(ctx context.Context) error {
 			return fmt.Errorf("index: %w", err)
 		}
 	}
-	return s.publish(ctx, out.documents)
+	return s.publish(ctx, out)
 }
 
 func hosted(c *model.Change) int64 {
@@ -136,7 +136,7 @@ func (s *snapshotting) closePart(ctx context.Context) error {
 	}
 	progress := s.state
 	err := s.store.Publish(ctx, model.Publication{
-		Set: s.set, Epoch: s.state.Epoch, Holder: s.holder, Documents: s.out.documents, Rendering: &progress,
+		Set: s.set, Epoch: s.state.Epoch, Holder: s.holder, Documents: s.out.documents, Packages: s.out.packages, Rendering: &progress,
 	})
 	if err != nil {
 		return fmt.Errorf("store part %d: %w", s.state.Parts, err)
@@ -146,10 +146,10 @@ func (s *snapshotting) closePart(ctx context.Context) error {
 
 // publish makes the snapshot the newest, and gives the lease back: it is the
 // last thing done in a turn.
-func (s *snapshotting) publish(ctx context.Context, documents []model.Document) error {
+func (s *snapshotting) publish(ctx context.Context, out *sink) error {
 	snapshot := s.state.Snapshot
 	err := s.store.Publish(ctx, model.Publication{
-		Set: s.set, Epoch: snapshot.Epoch, Holder: s.holder, Documents: documents, Snapshot: &snapshot,
+		Set: s.set, Epoch: snapshot.Epoch, Holder: s.holder, Documents: out.documents, Packages: out.packages, Snapshot: &snapshot,
 		Ready: !s.backlog.View.Ready && len(s.failed) == 0, Release: true,
 	})
 	if err != nil {

@@ -162,6 +162,7 @@ func (w *work) segments(ctx context.Context) error {
 	type result struct {
 		advance   model.Advance
 		documents []model.Document
+		packages  []model.Package
 		err       error
 	}
 	results := make([]result, len(w.config.Renderers))
@@ -173,7 +174,7 @@ func (w *work) segments(ctx context.Context) error {
 		group.Go(func() {
 			out := &sink{ctx: ctx, objects: w.objects}
 			advance, err := w.seal(ctx, r, out)
-			results[i] = result{advance, out.documents, err}
+			results[i] = result{advance, out.documents, out.packages, err}
 		})
 	}
 	group.Wait()
@@ -186,6 +187,7 @@ func (w *work) segments(ctx context.Context) error {
 		case results[i].advance.To > results[i].advance.From:
 			publication.Advances = append(publication.Advances, results[i].advance)
 			publication.Documents = append(publication.Documents, results[i].documents...)
+			publication.Packages = append(publication.Packages, results[i].packages...)
 		}
 	}
 	if err := ctx.Err(); err != nil {

@@ -113,6 +113,8 @@ func (kept) Close() error { return nil }
 // sink stores documents; a path is written once.
 type sink struct{ *world }
 
+func (s sink) Add(model.Package) {}
+
 func (s sink) Create(path, mediaType string, lastModified model.Time) (io.WriteCloser, error) {
 	if d := s.documents[path]; d != nil && d.closed {
 		s.t.Fatalf("%s is written twice", path)
