@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"hash/crc32"
-	"io"
 
 	"pgregory.net/rapid"
 
@@ -118,7 +117,7 @@ func (object) Close() error { return nil }
 // sink keeps sealed documents as they are.
 type sink struct{ w *world }
 
-func (s sink) Create(path, mediaType string, lastModified model.Time) (io.WriteCloser, error) {
+func (s sink) Create(path, mediaType string, lastModified model.Time) (model.DocumentWriter, error) {
 	return &sealing{w: s.w, document: model.Document{Path: path, Type: mediaType, Object: path, LastModified: lastModified}}, nil
 }
 
@@ -129,6 +128,8 @@ type sealing struct {
 	w        *world
 	document model.Document
 }
+
+func (s *sealing) Content() model.Content { return s.document.Content }
 
 func (s *sealing) Close() error {
 	b := s.Bytes()

@@ -27,9 +27,16 @@ type Sink interface {
 	// Create begins a document: its path below the base URL, its Content-Type,
 	// and its Last-Modified. It is complete when Close returned nil; a document
 	// not closed does not exist.
-	Create(path, mediaType string, lastModified Time) (io.WriteCloser, error)
+	Create(path, mediaType string, lastModified Time) (DocumentWriter, error)
 	// Add announces a package, whose manifest was created before.
 	Add(p Package)
+}
+
+// DocumentWriter takes the bytes of one document.
+type DocumentWriter interface {
+	io.WriteCloser
+	// Content is what the document has become, once Close returned nil.
+	Content() Content
 }
 
 // PartWriter takes the records of one part of a snapshot, by rising number.

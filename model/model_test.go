@@ -179,7 +179,7 @@ func TestPolicy(t *testing.T) {
 	for _, wrong := range [][2]string{
 		{"segment_size", "0"}, {"segment_size", "25001"}, {"segment_size", "many"}, {"segment_age", "-1h"}, {"segment_age", "1 day"},
 		{"external", "list"}, {"external", "cache"}, {"external", "x"}, {"changelist", "recent"}, {"changelist", "x"},
-		{"capabilities", "resourcedump"}, {"capabilities", "x"}, {"capabilities", "changelist,changelist"}, {"nothing", "1"},
+		{"capabilities", "resourcelist,dump"}, {"capabilities", "x"}, {"capabilities", "changelist,changelist"}, {"nothing", "1"},
 		{"package_size", "1"}, {"complete_limit", "-1"},
 	} {
 		was, _ := model.MarshalPolicy(p)

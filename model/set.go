@@ -47,8 +47,15 @@ const ChangelistIndex = "index" // changelist.xml is an index from the first cha
 // Capability tokens a set can offer (ResourceSync 1.1 §7).
 const (
 	CapabilityResourceList = "resourcelist"
+	CapabilityResourceDump = "resourcedump"
 	CapabilityChangeList   = "changelist"
+	CapabilityChangeDump   = "changedump"
 )
+
+// Capabilities are the tokens that are known, in the order of ResourceSync 1.1.
+func Capabilities() []string {
+	return []string{CapabilityResourceList, CapabilityResourceDump, CapabilityChangeList, CapabilityChangeDump}
+}
 
 // Duration is a time.Duration that reads and writes as "24h0m0s".
 type Duration time.Duration
@@ -92,7 +99,7 @@ func DefaultPolicy() Policy {
 		External:         ExternalLink,
 		Changelist:       ChangelistIndex,
 		CompleteLimit:    5_000,
-		Capabilities:     []string{CapabilityResourceList, CapabilityChangeList},
+		Capabilities:     Capabilities(),
 	}
 }
 
@@ -188,12 +195,8 @@ func (p *Policy) Validate() error {
 		return fieldErrorf("policy.changelist", "%q is unknown; want index", p.Changelist)
 	}
 	for i, token := range p.Capabilities {
-		switch token {
-		case CapabilityResourceList, CapabilityChangeList:
-		case "resourcedump", "changedump":
-			return fieldErrorf("policy.capabilities", "%s is not offered by this version; it knows resourcelist and changelist", token)
-		default:
-			return fieldErrorf("policy.capabilities", "%q is unknown; want resourcelist, changelist", token)
+		if known := Capabilities(); !slices.Contains(known, token) {
+			return fieldErrorf("policy.capabilities", "%q is unknown; want %s", token, strings.Join(known, ", "))
 		}
 		if slices.Contains(p.Capabilities[:i], token) {
 			return fieldErrorf("policy.capabilities", "%s is named twice", token)

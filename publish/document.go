@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash"
 	"hash/crc32"
-	"io"
 	"sync"
 
 	"github.com/klauspost/compress/flate"
@@ -47,7 +46,7 @@ type sink struct {
 func (s *sink) Add(p model.Package) { s.packages = append(s.packages, p) }
 
 // Create implements [model.Sink].
-func (s *sink) Create(path, mediaType string, lastModified model.Time) (io.WriteCloser, error) {
+func (s *sink) Create(path, mediaType string, lastModified model.Time) (model.DocumentWriter, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -100,6 +99,9 @@ func (d *document) Close() error {
 	d.sink.documents = append(d.sink.documents, d.row)
 	return nil
 }
+
+// Content implements [model.DocumentWriter].
+func (d *document) Content() model.Content { return d.row.Content }
 
 // documentKey names an object by the digest of its bytes and a random part. The
 // random part keeps two publishers of the same bytes apart, so that the loser's
