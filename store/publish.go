@@ -27,7 +27,7 @@ func (s *Store) Publish(ctx context.Context, p model.Publication) error {
 			}
 		}
 		for _, step := range []func(*model.Publication) error{
-			t.advance, t.addDocuments, t.render, t.publishSnapshot, t.expire, t.getReady, t.forgetEpochs,
+			t.advance, t.addDocuments, t.addPackages, t.render, t.publishSnapshot, t.expire, t.getReady, t.forgetEpochs,
 		} {
 			if err := step(&p); err != nil {
 				return err
@@ -150,11 +150,14 @@ func (t *tx) expire(p *model.Publication) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	if err := t.db.Exec("DELETE FROM documents WHERE set_id = ? AND epoch = ? AND snapshot IN ?", t.set, h.Epoch, gone).Error; err != nil {
-		return fmt.Errorf("remove documents of snapshots: %w", err)
-	}
-	if err := t.db.Exec("DELETE FROM snapshots WHERE set_id = ? AND epoch = ? AND number IN ?", t.set, h.Epoch, gone).Error; err != nil {
-		return fmt.Errorf("remove snapshots: %w", err)
+	for _, query := range []string{
+		"DELETE FROM documents WHERE set_id = ? AND epoch = ? AND snapshot IN ?",
+		"DELETE FROM packages WHERE set_id = ? AND epoch = ? AND snapshot IN ?",
+		"DELETE FROM snapshots WHERE set_id = ? AND epoch = ? AND number IN ?",
+	} {
+		if err := t.db.Exec(query, t.set, h.Epoch, gone).Error; err != nil {
+			return fmt.Errorf("remove snapshots: %w", err)
+		}
 	}
 	err := t.db.Model(&snapshotRow{}).Where("set_id = ? AND epoch = ? AND superseded > 0", t.set, h.Epoch).
 		Select("COALESCE(MIN(superseded), 0)").Scan(&h.Superseded).Error
@@ -184,16 +187,18 @@ func (t *tx) forgetEpochs(*model.Publication) error {
 		return nil
 	}
 	const some = 500
-	var paths []string
-	err := t.db.Model(&documentRow{}).Where("set_id = ? AND epoch < ?", t.set, t.head.Epoch).Limit(some).Pluck("path", &paths).Error
-	if err != nil {
-		return fmt.Errorf("read documents of former epochs: %w", err)
-	}
-	if len(paths) > 0 {
-		if err := t.db.Exec("DELETE FROM documents WHERE set_id = ? AND path IN ?", t.set, paths).Error; err != nil {
-			return fmt.Errorf("remove documents of former epochs: %w", err)
+	for _, table := range []string{"documents", "packages"} {
+		var paths []string
+		err := t.db.Table(table).Where("set_id = ? AND epoch < ?", t.set, t.head.Epoch).Limit(some).Pluck("path", &paths).Error
+		if err != nil {
+			return fmt.Errorf("read %s of former epochs: %w", table, err)
 		}
-		return nil
+		if len(paths) > 0 {
+			if err := t.db.Exec("DELETE FROM "+table+" WHERE set_id = ? AND path IN ?", t.set, paths).Error; err != nil {
+				return fmt.Errorf("remove %s of former epochs: %w", table, err)
+			}
+			return nil
+		}
 	}
 	for _, table := range []string{"snapshots", "positions"} {
 		if err := t.db.Exec("DELETE FROM "+table+" WHERE set_id = ? AND epoch < ?", t.set, t.head.Epoch).Error; err != nil {

@@ -116,6 +116,14 @@ func steps() [][]table {
 			indexes: []index{{"documents_snapshot", "set_id, epoch, snapshot", false}, {"documents_object", "object", false}},
 		},
 		{
+			name: "packages",
+			columns: []string{"set_id int", "path text(512)", "epoch int", "snapshot int", "segment int", "position int",
+				"first_record int", "last_record int", "manifest text(512)", "layout int", "members int", "size int",
+				"digest bytes(32)", "last_modified int"},
+			primary: "set_id, path",
+			indexes: []index{{"packages_order", "set_id, epoch, snapshot, segment, first_record", false}},
+		},
+		{
 			name: "snapshots",
 			columns: []string{"set_id int", "epoch int", "number int", "position int", "at int", "parts int",
 				"resources int", "published tiny", "superseded int", "last_record int"},
