@@ -126,6 +126,10 @@ func (x *Index) Len() int { return len(x.members) }
 // Size is the length of the package.
 func (x *Index) Size() int64 { return x.offset + x.directory + int64(x.endSize()) }
 
+// MembersSize is the length of all members with their headers, the manifest's
+// first. More members after them change none of these bytes.
+func (x *Index) MembersSize() int64 { return x.offset }
+
 // ContentSize is the length of all members' kept bytes together.
 func (x *Index) ContentSize() int64 { return x.content }
 
@@ -172,4 +176,25 @@ func (x *Index) centralAt(off int64) int {
 func (x *Index) contentBefore(i int, off int64) int64 {
 	m := &x.members[i]
 	return m.content + max(0, off-m.offset-int64(x.localSize(i)))
+}
+
+// ContentStart is where the kept bytes of member i (0 is the manifest) begin in
+// the content of all members; of i = Len, where they all end.
+func (x *Index) ContentStart(i int) int64 {
+	if i == len(x.members) {
+		return x.content
+	}
+	return x.members[i].content
+}
+
+// ContentAt is the member of whose kept bytes off of the content of all members,
+// which is below ContentSize, is one.
+func (x *Index) ContentAt(off int64) int {
+	return sort.Search(len(x.members), func(i int) bool { return x.members[i].content > off }) - 1
+}
+
+// Bound is how much longer a package gets at most by a member with this path and
+// content.
+func Bound(path []byte, c *model.Content) int64 {
+	return maxLocal + maxCentral - 2*maxName + 2*int64(len(path)) + c.Stored
 }
