@@ -22,7 +22,7 @@ func document(b *testing.B) (Stored, []byte) {
 	c, shelf := store(digits(175_000), true)
 	shelf.closed = true
 	s := Stored{Type: "application/atom+xml", Content: c, LastModified: model.TimeOf(noon.Add(-time.Hour)), Caching: Immutable, Open: shelf.open}
-	framed, err := io.ReadAll(newFramed(bytes.NewReader(shelf.bytes), &c))
+	framed, err := io.ReadAll(newGzip(bytes.NewReader(shelf.bytes), &c))
 	if err != nil {
 		b.Fatal(err)
 	}

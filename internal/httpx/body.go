@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/klauspost/compress/flate"
@@ -33,18 +34,41 @@ const (
 // gzipLength is the length of content in its gzip frame.
 func gzipLength(c *model.Content) int64 { return int64(len(gzipHeader)) + c.Stored + gzipTrailer }
 
-// framed is a kept DEFLATE stream as a gzip member.
+// framed is kept bytes as they are between a head and a tail.
 type framed struct {
-	kept    io.ReaderAt
-	stored  int64
-	trailer [gzipTrailer]byte
-	at      int64
+	head, tail string
+	kept       io.ReaderAt
+	start      int64 // in kept
+	stored     int64
+	at         int64
+
+	file   *os.File // that kept is in, or nil
+	offset int64    // of start in file
 }
 
-func newFramed(kept io.ReaderAt, c *model.Content) *framed {
-	f := &framed{kept: kept, stored: c.Stored}
-	binary.LittleEndian.PutUint32(f.trailer[:], c.CRC32)
-	binary.LittleEndian.PutUint32(f.trailer[4:], uint32(c.Length)) // modulo 2^32
+// inFile is kept bytes that lie in a file from offset on. The file is the
+// caller's alone until it is closed: its position moves.
+type inFile interface {
+	File() (f *os.File, offset int64)
+}
+
+// newFramed is stored bytes of kept, from start on, and nothing around them.
+func newFramed(kept io.ReaderAt, start, stored int64) *framed {
+	f := &framed{kept: kept, start: start, stored: stored}
+	if k, ok := kept.(inFile); ok {
+		f.file, f.offset = k.File()
+		f.offset += start
+	}
+	return f
+}
+
+// newGzip is a kept DEFLATE stream as a gzip member.
+func newGzip(kept io.ReaderAt, c *model.Content) *framed {
+	f := newFramed(kept, 0, c.Stored)
+	var trailer [gzipTrailer]byte
+	binary.LittleEndian.PutUint32(trailer[:], c.CRC32)
+	binary.LittleEndian.PutUint32(trailer[4:], uint32(c.Length)) // modulo 2^32
+	f.head, f.tail = gzipHeader, string(trailer[:])
 	return f
 }
 
@@ -56,21 +80,21 @@ func (f *framed) skip(_ context.Context, n int64) error {
 // Read fills p across the seams of the frame, so that a small document leaves in
 // one write.
 func (f *framed) Read(p []byte) (n int, err error) {
-	if f.at < int64(len(gzipHeader)) {
-		n = copy(p, gzipHeader[f.at:])
+	if f.at < int64(len(f.head)) {
+		n = copy(p, f.head[f.at:])
 		f.at += int64(n)
 	}
-	if at := f.at - int64(len(gzipHeader)); at >= 0 && at < f.stored && n < len(p) {
+	if at := f.at - int64(len(f.head)); at >= 0 && at < f.stored && n < len(p) {
 		want := min(int64(len(p)-n), f.stored-at)
-		got, err := f.kept.ReadAt(p[n:n+int(want)], at)
+		got, err := f.kept.ReadAt(p[n:n+int(want)], f.start+at)
 		n += got
 		f.at += int64(got)
 		if int64(got) < want {
 			return n, short(err)
 		}
 	}
-	if at := f.at - int64(len(gzipHeader)) - f.stored; at >= 0 && n < len(p) {
-		got := copy(p[n:], f.trailer[at:])
+	if at := f.at - int64(len(f.head)) - f.stored; at >= 0 && n < len(p) {
+		got := copy(p[n:], f.tail[at:])
 		n += got
 		f.at += int64(got)
 	}
@@ -78,6 +102,16 @@ func (f *framed) Read(p []byte) (n int, err error) {
 		return 0, io.EOF
 	}
 	return n, nil
+}
+
+// inFile tells how many of the next n bytes lie in the file, one after the
+// other, and where.
+func (f *framed) inFile(n int64) (offset, length int64) {
+	at := f.at - int64(len(f.head))
+	if f.file == nil || at < 0 {
+		return 0, 0
+	}
+	return f.offset + at, min(n, f.stored-at)
 }
 
 // short is the error of a read that gave less than there must be.
@@ -88,19 +122,18 @@ func short(err error) error {
 	return err
 }
 
-// plain is identity bytes kept as they are. When it is read from the first byte
-// to the last, the last ones come only if the sum is right.
+// plain is the whole of identity bytes kept as they are: its last ones come only
+// if the sum is right.
 type plain struct {
 	kept    io.ReaderAt
 	content *model.Content
 	at      int64
-	summed  int64
 	sum     uint32
 }
 
-func (b *plain) skip(_ context.Context, n int64) error {
-	b.at += n
-	return nil
+func (b *plain) skip(ctx context.Context, n int64) error {
+	_, err := io.CopyN(io.Discard, b, n)
+	return err
 }
 
 func (b *plain) Read(p []byte) (int, error) {
@@ -112,12 +145,9 @@ func (b *plain) Read(p []byte) (int, error) {
 	if n < len(p) {
 		return 0, short(err)
 	}
-	if b.summed == b.at {
-		b.sum = crc32.Update(b.sum, crc32.IEEETable, p)
-		b.summed += int64(n)
-	}
+	b.sum = crc32.Update(b.sum, crc32.IEEETable, p)
 	b.at += int64(n)
-	if b.summed == b.content.Length && b.sum != b.content.CRC32 {
+	if b.at == b.content.Length && b.sum != b.content.CRC32 {
 		return 0, errBroken
 	}
 	return n, nil

@@ -23,7 +23,7 @@ func TestBodies(t *testing.T) {
 		if deflated {
 			bodies["identity"] = func() (io.Reader, string) { return newInflated(kept, &c), string(text) }
 			bodies["gzip"] = func() (io.Reader, string) {
-				return newFramed(kept, &c), gzipHeader + string(shelf.bytes) + string(newFramed(kept, &c).trailer[:])
+				return newGzip(kept, &c), gzipHeader + string(shelf.bytes) + string(newGzip(kept, &c).tail)
 			}
 		}
 		for name, open := range bodies {
@@ -43,7 +43,7 @@ func TestBodies(t *testing.T) {
 
 func TestGzipTrailerOfMoreThan4GiB(t *testing.T) {
 	c := model.Content{CRC32: 0x04030201, Length: 5<<32 + 0x08070605, Stored: 1}
-	if got, want := newFramed(nil, &c).trailer, [8]byte{1, 2, 3, 4, 5, 6, 7, 8}; got != want {
+	if got, want := newGzip(nil, &c).tail, "\x01\x02\x03\x04\x05\x06\x07\x08"; got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -52,7 +52,7 @@ func TestContentThatEndsEarly(t *testing.T) {
 	for _, deflated := range []bool{false, true} {
 		c, shelf := store(sample(1000), deflated)
 		short := bytes.NewReader(shelf.bytes[:len(shelf.bytes)-10])
-		bodies := []io.Reader{newFramed(short, &c), &plain{kept: short, content: &c}}
+		bodies := []io.Reader{newGzip(short, &c), &plain{kept: short, content: &c}}
 		if deflated {
 			bodies[1] = newInflated(short, &c)
 		}

@@ -8,17 +8,38 @@ import (
 
 // Content codings that bodies are sent in.
 const (
-	identity = ""
-	gzipped  = "gzip"
+	identity  = ""
+	gzipped   = "gzip"
+	zstandard = "zstd"
 )
 
-// coding chooses the content coding of an answer (RFC 9110 §12.5.3); ok is false
-// when the client accepts none of those there are. Nobody gets gzip who did not
-// name it, except when identity is refused: clients exist that send "*" and
-// unpack nothing.
-func coding(h http.Header, hasGzip bool) (chosen string, ok bool) {
+// offer is the codings there are of a body, besides identity.
+type offer struct{ gzip, zstd bool }
+
+// String names them for the client that accepts none.
+func (o offer) String() string {
+	names := "identity"
+	if o.gzip {
+		names += ", gzip"
+	}
+	if o.zstd {
+		names += ", zstd"
+	}
+	return names
+}
+
+// refused is the problem of a request that accepts no coding of o.
+func (o offer) refused() *Problem {
+	return NotAcceptable("no content coding that the request accepts; offered: "+o.String(), nil)
+}
+
+// coding chooses the content coding of an answer (RFC 9110 §12.5.3): the one the
+// client likes best, and of equals the smallest. ok is false when it accepts none
+// of those there are. Nobody gets a coding who did not name it, except when
+// identity is refused: clients exist that send "*" and unpack nothing.
+func coding(h http.Header, o offer) (chosen string, ok bool) {
 	const unnamed = -1
-	gzip, plain, star := unnamed, unnamed, unnamed
+	gzip, zstd, plain, star := unnamed, unnamed, unnamed, unnamed
 	for item := range Items(h["Accept-Encoding"]) {
 		name, params, _ := strings.Cut(item, ";")
 		q, ok := Quality(params)
@@ -28,6 +49,8 @@ func coding(h http.Header, hasGzip bool) (chosen string, ok bool) {
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "gzip", "x-gzip":
 			gzip = max(gzip, q)
+		case "zstd":
+			zstd = max(zstd, q)
 		case "identity":
 			plain = max(plain, q)
 		case "*":
@@ -40,13 +63,18 @@ func coding(h http.Header, hasGzip bool) (chosen string, ok bool) {
 	if plain == 0 && gzip == unnamed {
 		gzip = star
 	}
-	switch {
-	case hasGzip && gzip > 0 && gzip >= plain:
-		return gzipped, true
-	case plain != 0:
-		return identity, true
+	if plain == 0 && zstd == unnamed {
+		zstd = star
 	}
-	return "", false
+	best := max(plain, 0)
+	ok = plain != 0
+	if o.gzip && gzip > 0 && gzip >= best {
+		chosen, ok, best = gzipped, true, gzip
+	}
+	if o.zstd && zstd > 0 && zstd >= best {
+		chosen, ok = zstandard, true
+	}
+	return chosen, ok
 }
 
 // Items yields the members of a list that may be spread over several header

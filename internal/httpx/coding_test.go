@@ -42,13 +42,36 @@ func TestCoding(t *testing.T) {
 		{[]string{",, gzip,"}, gzipped, identity},
 	} {
 		for hasGzip, want := range map[bool]string{true: row.withGzip, false: row.bare} {
-			got, ok := coding(http.Header{"Accept-Encoding": row.accept}, hasGzip)
+			got, ok := coding(http.Header{"Accept-Encoding": row.accept}, offer{gzip: hasGzip})
 			if !ok {
 				got = none
 			}
 			if got != want {
 				t.Errorf("%q, gzip on offer %v: %q, want %q", row.accept, hasGzip, got, want)
 			}
+		}
+	}
+}
+
+func TestCodingAmongThree(t *testing.T) {
+	for accept, want := range map[string]string{
+		"":                               identity,
+		"gzip, deflate, br, zstd":        zstandard,
+		"zstd":                           zstandard,
+		"ZSTD;q=0.5, gzip;q=0.4":         zstandard,
+		"zstd;q=0.4, gzip;q=0.5":         gzipped,
+		"zstd;q=0, gzip":                 gzipped,
+		"zstd;q=0.5, identity":           identity,
+		"zstd;q=0.5, gzip, identity":     gzipped,
+		"*":                              identity,
+		"identity;q=0, *":                zstandard,
+		"identity;q=0, *, zstd;q=0":      gzipped,
+		"identity;q=0, *;q=0.1, gzip":    gzipped,
+		"gzip;q=0.2, zstd;q=0.2, *;q=0":  zstandard,
+		"gzip;q=0.2, zstd;q=0.1, *;q=.3": identity,
+	} {
+		if got, ok := coding(http.Header{"Accept-Encoding": {accept}}, offer{gzip: true, zstd: true}); got != want || !ok {
+			t.Errorf("%q: %q, want %q", accept, got, want)
 		}
 	}
 }
@@ -70,11 +93,11 @@ func TestAddVary(t *testing.T) {
 }
 
 func FuzzCoding(f *testing.F) {
-	f.Add("gzip;q=0.5, identity;q=0", true)
-	f.Add(`"gzip`, false)
-	f.Fuzz(func(t *testing.T, accept string, hasGzip bool) {
-		got, ok := coding(http.Header{"Accept-Encoding": {accept}}, hasGzip)
-		if got != identity && (got != gzipped || !hasGzip || !ok) {
+	f.Add("gzip;q=0.5, identity;q=0, zstd", true, true)
+	f.Add(`"gzip`, false, true)
+	f.Fuzz(func(t *testing.T, accept string, gzip, zstd bool) {
+		got, ok := coding(http.Header{"Accept-Encoding": {accept}}, offer{gzip, zstd})
+		if got != identity && (got == gzipped && !gzip || got == zstandard && !zstd || !ok) {
 			t.Errorf("%q", got)
 		}
 	})

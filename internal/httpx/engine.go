@@ -20,14 +20,20 @@ func WithClock(now func() time.Time) Option {
 	return func(s *surroundings) { s.now = now }
 }
 
+// WithTransfers bounds how many bodies are sent at a time, sealed documents
+// aside; more are answered 503.
+func WithTransfers(n int) Option {
+	return func(s *surroundings) { s.transfers.max = int64(n) }
+}
+
 // New is an engine without routes. Mistakes go to log, a line per request to
 // access. A path matches as it is: no redirect adds or removes a slash or changes
 // case. Parameters arrive decoded once, whatever they hold; a known path with
 // another method is 405 with Allow.
 func New(log *slog.Logger, access *slog.Logger, options ...Option) *gin.Engine {
-	around := surroundings{log: log, now: time.Now}
+	around := newSurroundings(log)
 	for _, o := range options {
-		o(&around)
+		o(around)
 	}
 	gin.SetMode(gin.ReleaseMode) // otherwise Gin prints its routes to standard output
 	e := gin.New()
@@ -40,7 +46,7 @@ func New(log *slog.Logger, access *slog.Logger, options ...Option) *gin.Engine {
 	e.UseEscapedPath = true
 	e.UnescapePathValues = false
 	e.Use(
-		func(c *gin.Context) { c.Set(surroundingsKey{}, around) },
+		func(c *gin.Context) { c.Writer = &writer{ResponseWriter: c.Writer, around: around} },
 		logAccess(access, around.now),
 		recovery,
 		decodeParams,

@@ -4,16 +4,20 @@
 //   - It has the Content-Length of what is sent, a strong ETag of its own per
 //     content coding, and `Vary: Accept-Encoding`; HEAD is GET without the body;
 //     a condition that holds is answered by 304 or 412 before anything is read.
-//   - gzip goes out only to those who ask for it. What is kept deflated is framed
-//     and never compressed again; identity is always possible.
+//   - gzip and zstd go out only to those who ask for them. What is kept deflated,
+//     or as a zstd frame, is sent as it is, by sendfile if it is a file; identity
+//     is always possible.
 //   - A body that breaks looks broken. Its last bytes are not sent before the sum
 //     of all is right, and after a mistake the connection is aborted, so that no
 //     client takes a part for the whole.
+//   - How many bodies are sent at a time is bounded, and so is what a client that
+//     does not read makes us hold: a buffer, or a document made on request within
+//     a budget of all of them. Sealed documents are never refused.
 //   - A mistake becomes a problem document (RFC 9457) in one place, [Fail], which
 //     keeps inner causes for the log.
 //
-// [New] makes the engine, [ServeStored] and [ServeRendered] serve documents, and
-// [NewServer] cuts off clients that stopped reading, not those that read slowly.
+// [New] makes the engine, [ServeStored], [ServeRendered] and [ServeRanged] serve
+// documents and packages, and [NewServer] cuts off clients that stopped reading, not those that read slowly.
 package httpx
 
 import (
@@ -52,19 +56,22 @@ func (k Caching) header() string {
 
 // surroundings is what answers need besides request and document.
 type surroundings struct {
-	log *slog.Logger
-	now func() time.Time
+	log       *slog.Logger
+	now       func() time.Time
+	transfers transfers
 }
 
-type surroundingsKey struct{}
+func newSurroundings(log *slog.Logger) *surroundings {
+	return &surroundings{log: log, now: time.Now, transfers: transfers{max: DefaultTransfers, maxHeld: defaultHeld}}
+}
 
 // around finds what [New] put into c. A context that comes from elsewhere has
 // the defaults.
-func around(c *gin.Context) surroundings {
-	if v, ok := c.Get(surroundingsKey{}); ok {
-		return v.(surroundings)
+func around(c *gin.Context) *surroundings {
+	if w, ok := c.Writer.(*writer); ok {
+		return w.around
 	}
-	return surroundings{log: slog.Default(), now: time.Now}
+	return newSurroundings(slog.Default())
 }
 
 // bodyless tells that the method of r gets the headers of GET only.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
 
 	"gateway/model"
@@ -108,6 +109,23 @@ func gunzip(t testing.TB, s string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func decoded(t testing.TB, coding, s string) string {
+	t.Helper()
+	if coding == gzipped {
+		return gunzip(t, s)
+	}
+	r, err := zstd.NewReader(bytes.NewReader([]byte(s)), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20)) // RFC 9659
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
 	b, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatal(err)

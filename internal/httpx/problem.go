@@ -25,6 +25,7 @@ const (
 	ProblemNotAcceptable = "urn:gateway:problem:not-acceptable"
 	ProblemRange         = "urn:gateway:problem:range-not-satisfiable"
 	ProblemMethod        = "urn:gateway:problem:method-not-allowed"
+	ProblemBusy          = "urn:gateway:problem:busy"
 	ProblemInternal      = "urn:gateway:problem:internal"
 )
 
@@ -87,6 +88,8 @@ func problem(kind string) *Problem {
 		p.Status, p.Title = http.StatusRequestedRangeNotSatisfiable, "The range lies outside"
 	case ProblemMethod:
 		p.Status, p.Title = http.StatusMethodNotAllowed, "The method is not allowed here"
+	case ProblemBusy:
+		p.Status, p.Title = http.StatusServiceUnavailable, "Too much is being sent right now"
 	default:
 		p.Type, p.Status, p.Title = ProblemInternal, http.StatusInternalServerError, "The gateway made a mistake"
 	}

@@ -40,6 +40,7 @@ func TestFail(t *testing.T) {
 		{context.Canceled, "GET", 500, ProblemInternal, true}, // not by the client
 		{model.ErrHeadMoved, "GET", 500, ProblemInternal, true},
 		{NotAcceptable("no", nil), "GET", 406, ProblemNotAcceptable, false},
+		{problem(ProblemBusy), "GET", 503, ProblemBusy, false},
 	} {
 		t.Run(fmt.Sprintf("%s %v", row.method, row.err), func(t *testing.T) {
 			var log bytes.Buffer

@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -42,16 +43,45 @@ func ServeRanged(c *gin.Context, r Ranged) {
 	if !ok {
 		return
 	}
+	end, err := around(c).transfers.begin()
+	if err != nil {
+		Fail(c, err)
+		return
+	}
+	defer end()
 	begin(c, status, n)
+	to := &client{Writer: c.Writer}
 	for i, s := range plan.spans {
 		if plan.parts != nil {
 			text(c, plan.parts.headings[i])
 		}
-		if err := r.WriteRange(c.Request.Context(), c.Writer, s.start, s.length()); err != nil {
-			abort(c, err)
+		before := to.taken
+		err := r.WriteRange(c.Request.Context(), to, s.start, s.length())
+		if err == nil && to.taken-before != s.length() {
+			err = fmt.Errorf("made %d bytes of %d", to.taken-before, s.length())
+		}
+		switch {
+		case to.gone:
+			panic(http.ErrAbortHandler)
+		case err != nil:
+			abort(c, fmt.Errorf("bytes %d to %d: %w", s.start, s.end-1, err))
 		}
 	}
 	if plan.parts != nil {
 		text(c, plan.parts.closing)
 	}
+}
+
+// client takes a body, and knows whether it is the client that ended it.
+type client struct {
+	io.Writer
+	taken int64
+	gone  bool
+}
+
+func (w *client) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.taken += int64(n)
+	w.gone = w.gone || err != nil
+	return n, err
 }

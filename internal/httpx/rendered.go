@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 
 	"gateway/model"
 )
@@ -29,20 +30,29 @@ const pooledBytes = 4 << 20
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// gzippers compress fast rather than well: what they make is sent once.
-var gzippers = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
-	return w
-}}
+// gzippers and zstdders compress fast rather than well: what they make is sent
+// once.
+var (
+	gzippers = sync.Pool{New: func() any {
+		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+		return w
+	}}
+	// RFC 9659 allows windows of at most 8 MB in this coding; this level's is 4.
+	zstdders = sync.Pool{New: func() any {
+		w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1)) // valid options
+		return w
+	}}
+)
 
 // ServeRendered answers with r. It is compressed only for those who ask, and
 // always then, so that a 304 is decided without the document. It has no ranges:
 // parts of two renderings may not fit together.
 func ServeRendered(c *gin.Context, r Rendered) {
-	chosen, ok := coding(c.Request.Header, true)
+	offered := offer{gzip: true, zstd: true}
+	chosen, ok := coding(c.Request.Header, offered)
 	if !ok {
 		AddVary(c.Writer.Header(), "Accept-Encoding")
-		Fail(c, NotAcceptable("no content coding that the request accepts; identity and gzip are offered", nil))
+		Fail(c, offered.refused())
 		return
 	}
 	p := representation{
@@ -56,8 +66,14 @@ func ServeRendered(c *gin.Context, r Rendered) {
 			return
 		}
 	}
+	end, err := around(c).transfers.begin()
+	if err != nil {
+		Fail(c, err)
+		return
+	}
+	defer end()
 	held := buffers.Get().(*[]byte)
-	defer release(held)
+	defer func() { release(held) }()
 	doc, err := r.Render((*held)[:0])
 	if err != nil {
 		Fail(c, err)
@@ -72,12 +88,18 @@ func ServeRendered(c *gin.Context, r Rendered) {
 			return
 		}
 	}
-	if chosen == gzipped {
-		zipped := buffers.Get().(*[]byte)
-		defer release(zipped)
-		*zipped = compress((*zipped)[:0], doc)
-		doc = *zipped
+	if chosen != identity {
+		coded := buffers.Get().(*[]byte)
+		*coded = compress((*coded)[:0], doc, chosen)
+		// Only what is sent is held while the client takes its time.
+		release(held)
+		held, doc = coded, *coded
 	}
+	if err := around(c).transfers.hold(len(doc)); err != nil {
+		Fail(c, err)
+		return
+	}
+	defer around(c).transfers.release(len(doc))
 	begin(c, http.StatusOK, int64(len(doc)))
 	if !bodyless(c.Request) {
 		if _, err := c.Writer.Write(doc); err != nil {
@@ -86,14 +108,19 @@ func ServeRendered(c *gin.Context, r Rendered) {
 	}
 }
 
-// compress appends doc as a gzip member to b.
-func compress(b, doc []byte) []byte {
+// compress appends doc in a coding to b.
+func compress(b, doc []byte, coding string) []byte {
+	if coding == zstandard {
+		w := zstdders.Get().(*zstd.Encoder)
+		defer zstdders.Put(w)
+		return w.EncodeAll(doc, b)
+	}
 	out := bytes.NewBuffer(b)
 	w := gzippers.Get().(*gzip.Writer)
+	defer gzippers.Put(w)
 	w.Reset(out)
 	_, _ = w.Write(doc) // a buffer takes everything
 	_ = w.Close()
-	gzippers.Put(w)
 	return out.Bytes()
 }
 

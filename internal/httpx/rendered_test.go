@@ -34,7 +34,7 @@ func TestRendered(t *testing.T) {
 		ServeRendered(c, Rendered{ETag: "x", Render: func(b []byte) ([]byte, error) { return append(b, "<half"...), errDisk }})
 	})
 
-	for _, accept := range []string{"identity", "gzip"} {
+	for _, accept := range []string{"identity", "gzip", "zstd"} {
 		for _, path := range []string{"/doc", "/hashed"} {
 			t.Run(path+" "+accept, func(t *testing.T) {
 				res := ask(e, "GET", path, "Accept-Encoding", accept, "Range", "bytes=1-2")
@@ -47,11 +47,12 @@ func TestRendered(t *testing.T) {
 						t.Errorf("%s is %q, want %q", name, got, want)
 					}
 				}
-				if accept == "gzip" {
-					if res.Header.Get("Content-Encoding") != "gzip" || !strings.HasSuffix(res.Header.Get("Etag"), `-gz"`) {
-						t.Errorf("%v", res.Header)
-					}
-					body = gunzip(t, body)
+				switch suffix := map[string]string{"gzip": `-gz"`, "zstd": `-zst"`}[accept]; {
+				case accept == "identity":
+				case res.Header.Get("Content-Encoding") != accept || !strings.HasSuffix(res.Header.Get("Etag"), suffix):
+					t.Errorf("%v", res.Header)
+				default:
+					body = decoded(t, accept, body)
 				}
 				if body != string(text) || res.StatusCode != 200 {
 					t.Errorf("%d, %d bytes", res.StatusCode, len(body))
@@ -83,11 +84,13 @@ func TestRendered(t *testing.T) {
 			t.Errorf("%d %v", res.StatusCode, res.Header)
 		}
 	})
-	t.Run("compressing again gives the same bytes, as a strong ETag says", func(t *testing.T) {
-		first := compress(nil, text)
-		_ = compress(nil, sample(300_000))
-		if !bytes.Equal(first, compress(nil, text)) {
-			t.Error("they differ")
-		}
-	})
+	for _, coding := range []string{gzipped, zstandard} {
+		t.Run(coding+" again gives the same bytes, as a strong ETag says", func(t *testing.T) {
+			first := compress(nil, text, coding)
+			_ = compress(nil, sample(300_000), coding)
+			if !bytes.Equal(first, compress(nil, text, coding)) {
+				t.Error("they differ")
+			}
+		})
+	}
 }

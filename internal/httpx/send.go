@@ -112,23 +112,16 @@ func (p *representation) arrange(c *gin.Context) (_ plan, status int, n int64, o
 // the connection, because the status is sent already; the mistake is logged. A
 // client that went away is no mistake.
 func send(c *gin.Context, b body, p plan) {
-	buf := chunks.Get().(*[chunk]byte)
-	defer chunks.Put(buf)
 	var at int64
 	for i, s := range p.spans {
 		if p.parts != nil {
 			text(c, p.parts.headings[i])
 		}
 		err := b.skip(c.Request.Context(), s.start-at)
-		for left := s.length(); err == nil && left > 0; {
-			part := buf[:min(left, chunk)]
-			if _, err = io.ReadFull(b, part); err != nil {
-				break
-			}
-			if _, werr := c.Writer.Write(part); werr != nil {
-				panic(http.ErrAbortHandler)
-			}
-			left -= int64(len(part))
+		if f, ok := b.(*framed); ok && err == nil && f.file != nil && s.length() >= byFile {
+			err = sendFile(c, f, s.length())
+		} else if err == nil {
+			err = sendRead(c, b, s.length())
 		}
 		if err != nil {
 			abort(c, err)
@@ -138,6 +131,50 @@ func send(c *gin.Context, b body, p plan) {
 	if p.parts != nil {
 		text(c, p.parts.closing)
 	}
+}
+
+// sendRead writes the next n bytes of b through a buffer.
+func sendRead(c *gin.Context, b body, n int64) error {
+	buf := chunks.Get().(*[chunk]byte)
+	defer chunks.Put(buf)
+	for n > 0 {
+		part := buf[:min(n, chunk)]
+		if _, err := io.ReadFull(b, part); err != nil {
+			return err
+		}
+		if _, err := c.Writer.Write(part); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		n -= int64(len(part))
+	}
+	return nil
+}
+
+// byFile is from how many bytes on the kernel copies a file to the connection:
+// fewer are sooner read and written together with the headers.
+const byFile = 32 << 10
+
+// sendFile writes the next n bytes of f, those that lie in its file without
+// touching them.
+func sendFile(c *gin.Context, f *framed, n int64) error {
+	if at := int64(len(f.head)) - f.at; at > 0 {
+		if err := sendRead(c, f, min(at, n)); err != nil {
+			return err
+		}
+		n -= min(at, n)
+	}
+	if offset, length := f.inFile(n); length > 0 {
+		sent, err := copyFile(c.Writer, f.file, offset, length)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if sent < length {
+			return io.ErrUnexpectedEOF
+		}
+		f.at += sent
+		n -= sent
+	}
+	return sendRead(c, f, n)
 }
 
 func text(c *gin.Context, s string) {

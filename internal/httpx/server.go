@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -119,6 +120,28 @@ func (d *deadlines) Write(p []byte) (n int, err error) {
 		m, err := d.ResponseWriter.Write(p[:min(len(p), stride)])
 		n, p = n+m, p[m:]
 		if err != nil || len(p) == 0 {
+			return n, err
+		}
+	}
+}
+
+// ReadFrom lets a file leave by sendfile. A step ends with the deadline; when
+// some of the file has left by then, the client is only slow.
+func (d *deadlines) ReadFrom(src io.Reader) (n int64, err error) {
+	to, ok := d.ResponseWriter.(io.ReaderFrom)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{d}, src)
+	}
+	// The headers must have left: of them, a part is no progress.
+	d.writing()
+	if err := d.control.Flush(); err != nil {
+		return 0, err
+	}
+	for {
+		d.writing()
+		m, err := to.ReadFrom(src)
+		n += m
+		if m == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
 	}

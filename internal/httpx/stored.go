@@ -21,28 +21,30 @@ type Stored struct {
 	Variant      string
 	LastModified model.Time // 0: none
 	Caching      Caching
-	// Open opens the kept bytes: raw DEFLATE if Content.Deflated. It is called
-	// only when they are needed.
+	// Zstd is the length of a zstd frame (RFC 8878) of the same bytes that is kept
+	// right after the content; 0 is none.
+	Zstd int64
+	// Open opens the kept bytes: raw DEFLATE if Content.Deflated, then the zstd
+	// frame. It is called only when they are needed. Large ones leave by sendfile
+	// when what it returns has the method File() (f *os.File, offset int64).
 	Open func(ctx context.Context) (model.Kept, error)
 }
 
 // ServeStored answers with s. Its ETag is the SHA-256 of the identity bytes, and
-// another one as gzip.
+// another one in each other coding.
 func ServeStored(c *gin.Context, s Stored) {
-	chosen, ok := coding(c.Request.Header, s.Content.Deflated)
+	offered := offer{gzip: s.Content.Deflated, zstd: s.Zstd > 0}
+	chosen, ok := coding(c.Request.Header, offered)
 	p := representation{
 		validators: validators{
 			etag:     etag(s.name(), chosen),
 			modified: lastModified(s.LastModified.Time(), around(c).now(), s.Caching),
 		},
-		mediaType: s.Type, coding: chosen, caching: s.Caching, ranged: s.Caching != Moving, length: s.Content.Length,
-	}
-	if chosen == gzipped {
-		p.length = gzipLength(&s.Content)
+		mediaType: s.Type, coding: chosen, caching: s.Caching, ranged: s.Caching != Moving, length: s.length(chosen),
 	}
 	p.announce(c.Writer.Header())
 	if !ok {
-		Fail(c, NotAcceptable("no content coding that the request accepts; identity is offered", nil))
+		Fail(c, offered.refused())
 		return
 	}
 	if p.settled(c) {
@@ -56,6 +58,16 @@ func ServeStored(c *gin.Context, s Stored) {
 	if !ok {
 		return
 	}
+	// A sealed document is small and comes from a file: no number of them is too
+	// many.
+	if s.Caching == Resource {
+		end, err := around(c).transfers.begin()
+		if err != nil {
+			Fail(c, err)
+			return
+		}
+		defer end()
+	}
 	kept, err := open(c.Request.Context(), &s)
 	if err != nil {
 		Fail(c, err)
@@ -63,16 +75,37 @@ func ServeStored(c *gin.Context, s Stored) {
 	}
 	defer kept.Close()
 	begin(c, status, n)
+	b, release := s.body(kept, chosen, n == p.length && status == http.StatusOK)
+	defer release()
+	send(c, b, plan)
+}
+
+// length is that of s in a coding.
+func (s *Stored) length(coding string) int64 {
+	switch coding {
+	case gzipped:
+		return gzipLength(&s.Content)
+	case zstandard:
+		return s.Zstd
+	}
+	return s.Content.Length
+}
+
+// body is s in a coding. Identity bytes are summed only when all of them are
+// read: of a part no sum is known.
+func (s *Stored) body(kept model.Kept, coding string, whole bool) (b body, release func()) {
 	switch {
-	case chosen == gzipped:
-		send(c, newFramed(kept, &s.Content), plan)
+	case coding == gzipped:
+		return newGzip(kept, &s.Content), func() {}
+	case coding == zstandard:
+		return newFramed(kept, s.Content.Stored, s.Zstd), func() {}
 	case s.Content.Deflated:
 		b := newInflated(kept, &s.Content)
-		defer b.release()
-		send(c, b, plan)
-	default:
-		send(c, &plain{kept: kept, content: &s.Content}, plan)
+		return b, b.release
+	case whole:
+		return &plain{kept: kept, content: &s.Content}, func() {}
 	}
+	return newFramed(kept, 0, s.Content.Length), func() {}
 }
 
 // name is the opaque part of the ETag, the same for every coding.
@@ -89,18 +122,20 @@ func open(ctx context.Context, s *Stored) (model.Kept, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open content %x: %w", s.Content.SHA256, err)
 	}
-	if kept.Size() != s.Content.Stored {
-		size := kept.Size()
+	if size, want := kept.Size(), s.Content.Stored+s.Zstd; size != want {
 		kept.Close()
-		return nil, fmt.Errorf("open content %x: kept %d bytes, want %d", s.Content.SHA256, size, s.Content.Stored)
+		return nil, fmt.Errorf("open content %x: kept %d bytes, want %d", s.Content.SHA256, size, want)
 	}
 	return kept, nil
 }
 
 // etag is the strong entity tag of a coding of what opaque names.
 func etag(opaque, coding string) string {
-	if coding == gzipped {
+	switch coding {
+	case gzipped:
 		return `"` + opaque + `-gz"`
+	case zstandard:
+		return `"` + opaque + `-zst"`
 	}
 	return `"` + opaque + `"`
 }
