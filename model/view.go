@@ -87,9 +87,12 @@ type Snapshot struct {
 
 // Document is a stored document: what its URL is, what its bytes are and where.
 type Document struct {
-	Path         string // below the base URL, beginning with a slash
-	Type         string // Content-Type
-	Content      Content
+	Path    string // below the base URL, beginning with a slash
+	Type    string // Content-Type
+	Content Content
+	// Zstd is the length of a zstd frame of the same bytes, which lies in the
+	// object right after the content's kept bytes; 0 is none.
+	Zstd         int64
 	Object       string // key in the object store
 	LastModified Time
 	// Snapshot is the one it belongs to, with which it expires; 0 is none.

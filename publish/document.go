@@ -56,26 +56,32 @@ func (s *sink) Create(path, mediaType string, lastModified model.Time) (model.Do
 		sum:      sha256.New(),
 		kept:     buffers.Get().(*bytes.Buffer),
 		deflater: deflaters.Get().(*flate.Writer),
+		zstd:     newZstdFrame(),
 	}
 	d.kept.Reset()
 	d.deflater.Reset(d.kept)
 	return d, nil
 }
 
-// document is one being written: deflated into memory (a document has a bounded
-// size), because its object's key holds the digest of the stream.
+// document is one being written: compressed into memory (a document has a bounded
+// size), because its object's key holds the digest of its bytes, the DEFLATE
+// stream and right after it the zstd frame, if there is one.
 type document struct {
 	sink     *sink
 	row      model.Document
 	sum      hash.Hash
 	kept     *bytes.Buffer
 	deflater *flate.Writer
+	zstd     *zstdFrame
 }
 
 func (d *document) Write(p []byte) (int, error) {
 	d.sum.Write(p)
 	d.row.Content.CRC32 = crc32.Update(d.row.Content.CRC32, crc32.IEEETable, p)
 	d.row.Content.Length += int64(len(p))
+	if _, err := d.zstd.Write(p); err != nil {
+		return 0, err
+	}
 	return d.deflater.Write(p)
 }
 
@@ -84,6 +90,7 @@ func (d *document) Close() error {
 	defer func() {
 		deflaters.Put(d.deflater)
 		buffers.Put(d.kept)
+		d.zstd.release()
 		d.deflater, d.kept = nil, nil
 	}()
 	if err := d.deflater.Close(); err != nil {
@@ -92,6 +99,12 @@ func (d *document) Close() error {
 	d.sum.Sum(d.row.Content.SHA256[:0])
 	d.row.Content.Deflated = true
 	d.row.Content.Stored = int64(d.kept.Len())
+	frame, err := d.zstd.finish(d.kept.Len())
+	if err != nil {
+		return fmt.Errorf("compress %s: %w", d.row.Path, err)
+	}
+	d.kept.Write(frame)
+	d.row.Zstd = int64(len(frame))
 	d.row.Object = documentKey(d.kept.Bytes())
 	if _, err := d.sink.objects.Create(d.sink.ctx, d.row.Object, d.kept); err != nil {
 		return fmt.Errorf("store %s: %w", d.row.Path, err)

@@ -117,7 +117,8 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// Open implements [Objects]. What it returns is an [*os.File] underneath.
+// Open implements [Objects]. What it returns has a method File, so that the
+// kernel can copy the object to a connection.
 func (f *Folder) Open(_ context.Context, key string) (model.Kept, error) {
 	path, err := f.path(key)
 	if err != nil {
@@ -135,16 +136,22 @@ func (f *Folder) Open(_ context.Context, key string) (model.Kept, error) {
 		file.Close()
 		return nil, fmt.Errorf("open object %s: %w", key, err)
 	}
-	return &keptFile{File: file, size: info.Size()}, nil
+	return &keptFile{file: file, size: info.Size()}, nil
 }
 
 // keptFile is an open object.
 type keptFile struct {
-	*os.File
+	file *os.File
 	size int64
 }
 
-func (k *keptFile) Size() int64 { return k.size }
+func (k *keptFile) Size() int64                             { return k.size }
+func (k *keptFile) ReadAt(p []byte, off int64) (int, error) { return k.file.ReadAt(p, off) }
+func (k *keptFile) Close() error                            { return k.file.Close() }
+
+// File is the file that the object is, from offset on. It is open for one reader
+// only, who may move its position.
+func (k *keptFile) File() (f *os.File, offset int64) { return k.file, 0 }
 
 // Delete implements [Objects].
 func (f *Folder) Delete(_ context.Context, key string) error {

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
 
 	"gateway/model"
 )
@@ -41,7 +42,7 @@ func (c *check) contents(wanted []wantedContent) error {
 	for i := range wanted {
 		w := &wanted[i]
 		kept, err := c.s.OpenContent(c.ctx, c.set.ID, w.key)
-		if err := c.verify(w.where, fmt.Sprintf("content %d", w.key), kept, err, w.content); err != nil {
+		if err := c.verify(w.where, fmt.Sprintf("content %d", w.key), kept, err, w.content, 0); err != nil {
 			return err
 		}
 	}
@@ -64,7 +65,7 @@ func (c *check) documents() error {
 		for i := range rows {
 			d := rows[i].document()
 			kept, err := c.s.OpenObject(c.ctx, d.Object)
-			if err := c.verify("document "+d.Path, "object "+d.Object, kept, err, d.Content); err != nil {
+			if err := c.verify("document "+d.Path, "object "+d.Object, kept, err, d.Content, d.Zstd); err != nil {
 				return err
 			}
 			after = d.Path
@@ -72,8 +73,9 @@ func (c *check) documents() error {
 	}
 }
 
-// verify reports what is wrong with kept, which was opened with err.
-func (c *check) verify(where, what string, kept model.Kept, err error, content model.Content) error {
+// verify reports what is wrong with kept, which was opened with err. After the
+// content it has zstd bytes of a frame of the same.
+func (c *check) verify(where, what string, kept model.Kept, err error, content model.Content, zstd int64) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -82,23 +84,42 @@ func (c *check) verify(where, what string, kept model.Kept, err error, content m
 		return nil
 	}
 	defer kept.Close()
-	if err := verifyContent(kept, content); err != nil {
+	if size, want := kept.Size(), content.Stored+zstd; size != want {
+		c.report(where, "%s: %d bytes are kept, want %d", what, size, want)
+		return nil
+	}
+	if err := verifyContent(io.NewSectionReader(kept, 0, content.Stored), content); err != nil {
 		c.report(where, "%s: %v", what, err)
+	}
+	if zstd > 0 {
+		if err := verifyFrame(io.NewSectionReader(kept, content.Stored, zstd), content); err != nil {
+			c.report(where, "%s: its zstd frame: %v", what, err)
+		}
 	}
 	return nil
 }
 
-// verifyContent reads kept whole and compares it with what it should be.
-func verifyContent(kept model.Kept, content model.Content) error {
-	if kept.Size() != content.Stored {
-		return fmt.Errorf("%d bytes are kept, want %d", kept.Size(), content.Stored)
+// verifyContent reads kept bytes and compares them with what they should be.
+func verifyContent(kept io.Reader, content model.Content) error {
+	if !content.Deflated {
+		return verifyBytes(kept, content)
 	}
-	var r io.Reader = io.NewSectionReader(kept, 0, kept.Size())
-	if content.Deflated {
-		inflate := flate.NewReader(r)
-		defer inflate.Close()
-		r = inflate
+	inflate := flate.NewReader(kept)
+	defer inflate.Close()
+	return verifyBytes(inflate, content)
+}
+
+// verifyFrame does so for a zstd frame.
+func verifyFrame(kept io.Reader, content model.Content) error {
+	r, err := zstd.NewReader(kept, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return fmt.Errorf("read it: %w", err)
 	}
+	defer r.Close()
+	return verifyBytes(r, content)
+}
+
+func verifyBytes(r io.Reader, content model.Content) error {
 	sha, crc, md := sha256.New(), crc32.NewIEEE(), md5.New()
 	n, err := io.Copy(io.MultiWriter(sha, crc, md), io.LimitReader(r, content.Length+1))
 	switch {

@@ -20,6 +20,7 @@ type documentRow struct {
 	Length       int64
 	Stored       int64
 	Deflated     bool
+	Zstd         int64
 	Object       string
 	LastModified model.Time
 }
@@ -29,11 +30,11 @@ func (documentRow) TableName() string { return "documents" }
 func newDocumentRow(set model.SetID, epoch model.EpochNumber, d *model.Document) documentRow {
 	return documentRow{SetID: set, Path: d.Path, Epoch: epoch, Snapshot: d.Snapshot, Type: d.Type,
 		SHA256: d.Content.SHA256[:], CRC32: d.Content.CRC32, Length: d.Content.Length, Stored: d.Content.Stored, Deflated: d.Content.Deflated,
-		Object: d.Object, LastModified: d.LastModified}
+		Zstd: d.Zstd, Object: d.Object, LastModified: d.LastModified}
 }
 
 func (r *documentRow) document() model.Document {
-	d := model.Document{Path: r.Path, Type: r.Type, Object: r.Object, LastModified: r.LastModified, Snapshot: r.Snapshot,
+	d := model.Document{Path: r.Path, Type: r.Type, Zstd: r.Zstd, Object: r.Object, LastModified: r.LastModified, Snapshot: r.Snapshot,
 		Content: model.Content{Length: r.Length, Stored: r.Stored, Deflated: r.Deflated, CRC32: r.CRC32}}
 	copy(d.Content.SHA256[:], r.SHA256)
 	return d

@@ -110,7 +110,7 @@ func steps() [][]table {
 		{
 			name: "documents",
 			columns: []string{"set_id int", "path text(512)", "epoch int", "snapshot int", "type text(255)",
-				"sha256 bytes(32)", "crc32 int", "length int", "stored int", "deflated tiny",
+				"sha256 bytes(32)", "crc32 int", "length int", "stored int", "deflated tiny", "zstd int",
 				"object text(255)", "last_modified int"},
 			primary: "set_id, path",
 			indexes: []index{{"documents_snapshot", "set_id, epoch, snapshot", false}, {"documents_object", "object", false}},
