@@ -142,6 +142,7 @@ func (h *Handler) sealed(c *gin.Context, v *model.View, archive Archive) {
 	httpx.ServeStored(c, httpx.Stored{
 		Type:         d.Type,
 		Content:      d.Content,
+		Zstd:         d.Zstd,
 		LastModified: d.LastModified,
 		Caching:      httpx.Immutable,
 		Open:         func(ctx context.Context) (model.Kept, error) { return h.source.OpenObject(ctx, d.Object) },

@@ -219,7 +219,7 @@ func (h *Handler) serveSealed(c *gin.Context, v *model.View, path string) error 
 
 func (h *Handler) serve(c *gin.Context, doc *model.Document, caching httpx.Caching) {
 	httpx.ServeStored(c, httpx.Stored{
-		Type: doc.Type, Content: doc.Content, LastModified: doc.LastModified, Caching: caching,
+		Type: doc.Type, Content: doc.Content, Zstd: doc.Zstd, LastModified: doc.LastModified, Caching: caching,
 		Open: func(ctx context.Context) (model.Kept, error) { return h.source.OpenObject(ctx, doc.Object) },
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"gateway/model"
 )
@@ -40,13 +41,21 @@ func (r *documentRow) document() model.Document {
 	return d
 }
 
-// Document returns the stored document at the path, or [model.ErrNotFound].
+// Document returns the stored document at the path, or [model.ErrNotFound]. One
+// that another process removed is found for 50 ms yet.
 func (s *Store) Document(ctx context.Context, set model.SetID, path string) (model.Document, error) {
+	key, now := documentKey{set, path}, time.Now()
+	d, found, asOf := s.views.document(key, now)
+	if found {
+		return d, nil
+	}
 	var row documentRow
 	if err := s.reader.WithContext(ctx).Take(&row, "set_id = ? AND path = ?", set, path).Error; err != nil {
 		return model.Document{}, orNotFound(err, "document %s", path)
 	}
-	return row.document(), nil
+	d = row.document()
+	s.views.keepDocument(key, d, now, asOf)
+	return d, nil
 }
 
 // addDocuments makes the rows URL → object. One that is there already with the

@@ -17,12 +17,14 @@ const (
 )
 
 // views shares the reads of heads in this process: of each set and renderer one
-// is under way at most, and its result is used for viewFor. Its zero value is
-// ready.
+// is under way at most, and its result is used for viewFor. So are the rows of
+// documents. Its zero value is ready.
 type views struct {
-	mu   sync.Mutex
-	sets map[string]map[string]*sharedView // by set and renderer
-	kept int
+	mu        sync.Mutex
+	sets      map[string]map[string]*sharedView // by set and renderer
+	kept      int
+	documents map[documentKey]sharedDocument
+	drops     int64 // how often this process has written
 }
 
 // sharedView is one read. Its view and err are set when done is closed.
@@ -106,10 +108,13 @@ func (c *views) sweep(now time.Time) {
 	}
 }
 
-// drop forgets the set's views, because this process has written.
+// drop forgets the set's views, and all documents, because this process has
+// written.
 func (c *views) drop(set string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.documents = nil
+	c.drops++
 	c.kept -= len(c.sets[set])
 	delete(c.sets, set)
 }
