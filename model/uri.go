@@ -1,6 +1,7 @@
 package model
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -26,6 +27,25 @@ func AppendResourceURI(b []byte, base, set string, number RecordNumber, name str
 	b = AppendRecordURI(b, base, set, number)
 	b = append(b, '/')
 	return AppendPathSegment(b, name)
+}
+
+// ParseResourceURI is the inverse of [AppendResourceURI] for the resources of one
+// set. Only the very URI that AppendResourceURI makes is one; others are
+// [ErrNotFound].
+func ParseResourceURI(uri, base, set string) (number RecordNumber, name string, err error) {
+	rest, ok := strings.CutPrefix(uri, base+"/r/"+set+"/")
+	if !ok {
+		return 0, "", ErrNotFound
+	}
+	digits, segment, _ := strings.Cut(rest, "/")
+	if number, err = ParseRecordNumber(digits); err != nil {
+		return 0, "", err
+	}
+	name, err = url.PathUnescape(segment)
+	if err != nil || name == "" || string(AppendPathSegment(nil, name)) != segment {
+		return 0, "", ErrNotFound
+	}
+	return number, name, nil
 }
 
 // AppendPathSegment appends s percent-encoded but for unreserved characters.

@@ -26,6 +26,8 @@ const (
 	ProblemRange         = "urn:gateway:problem:range-not-satisfiable"
 	ProblemMethod        = "urn:gateway:problem:method-not-allowed"
 	ProblemBusy          = "urn:gateway:problem:busy"
+	ProblemTooLarge      = "urn:gateway:problem:too-large"
+	ProblemUnknown       = "urn:gateway:problem:unknown-resources"
 	ProblemInternal      = "urn:gateway:problem:internal"
 )
 
@@ -40,6 +42,10 @@ type Problem struct {
 	Field string `json:"field,omitempty"`
 	// Alternates is what there would have been (RFC 9110 §15.5.7).
 	Alternates []Alternate `json:"alternates,omitempty"`
+	// Unknown are the first of Count resources that were asked for and are not
+	// there.
+	Unknown []string `json:"unknown,omitempty"`
+	Count   int      `json:"count,omitempty"`
 
 	contentRange string // with a 416: how long the body is
 }
@@ -90,6 +96,10 @@ func problem(kind string) *Problem {
 		p.Status, p.Title = http.StatusMethodNotAllowed, "The method is not allowed here"
 	case ProblemBusy:
 		p.Status, p.Title = http.StatusServiceUnavailable, "Too much is being sent right now"
+	case ProblemTooLarge:
+		p.Status, p.Title = http.StatusRequestEntityTooLarge, "The request asks for too much"
+	case ProblemUnknown:
+		p.Status, p.Title = http.StatusUnprocessableEntity, "Some of the resources are not there"
 	default:
 		p.Type, p.Status, p.Title = ProblemInternal, http.StatusInternalServerError, "The gateway made a mistake"
 	}
@@ -101,6 +111,29 @@ func problem(kind string) *Problem {
 func NotAcceptable(detail string, alternates []Alternate) *Problem {
 	p := problem(ProblemNotAcceptable)
 	p.Detail, p.Alternates = detail, alternates
+	return p
+}
+
+// Busy is the problem of a request that comes while too many like it are being
+// answered.
+func Busy(detail string) *Problem {
+	p := problem(ProblemBusy)
+	p.Detail = detail
+	return p
+}
+
+// TooLarge is the problem of a request that is larger than is taken.
+func TooLarge(detail string) *Problem {
+	p := problem(ProblemTooLarge)
+	p.Detail = detail
+	return p
+}
+
+// Unknown is the problem of a request for count resources that are not there, of
+// which the first are given.
+func Unknown(first []string, count int) *Problem {
+	p := problem(ProblemUnknown)
+	p.Unknown, p.Count = first, count
 	return p
 }
 
