@@ -12,6 +12,10 @@ type Backlog struct {
 	Rendering *RenderingSnapshot
 	// Superseded are published snapshots that a newer one replaced.
 	Superseded []Snapshot
+	// Packed is the segment up to which content was packed.
+	Packed SegmentNumber
+	// Spent is when database bytes of packed content may go; 0 is never.
+	Spent Time
 	// Holder has the set's publishing lease; "" when nobody does.
 	Holder string
 }
@@ -67,11 +71,11 @@ func (b *Backlog) ExpiryDue() Time {
 // Due is when publishing must look at the set next: 1 for now, 0 for not before
 // the next change.
 func (b *Backlog) Due() Time {
-	if b.View.Next != nil || !b.View.Ready {
+	if b.View.Next != nil || !b.View.Ready || b.Packed < b.View.Head.Segments {
 		return 1
 	}
 	var due Time
-	for _, t := range [...]Time{b.SealDue(), b.SnapshotDue(), b.ExpiryDue()} {
+	for _, t := range [...]Time{b.SealDue(), b.SnapshotDue(), b.ExpiryDue(), b.Spent} {
 		if t != 0 && (due == 0 || t < due) {
 			due = t
 		}

@@ -41,11 +41,11 @@ func (r *snapshotRow) snapshot() model.Snapshot {
 		Parts: r.Parts, Resources: r.Resources, Superseded: r.Superseded}
 }
 
-// positions returns how far each renderer has come in an epoch; the ones that
-// were asked for are all there.
+// positions returns how far each renderer has come in an epoch, and packing,
+// which has no epoch; the renderers that were asked for are all there.
 func (s *Store) positions(db *gorm.DB, set model.SetID, epoch model.EpochNumber) (map[string]model.SegmentNumber, error) {
 	var rows []positionRow
-	if err := db.Find(&rows, "set_id = ? AND epoch = ?", set, epoch).Error; err != nil {
+	if err := db.Find(&rows, "set_id = ? AND epoch IN (0, ?)", set, epoch).Error; err != nil {
 		return nil, fmt.Errorf("read published positions: %w", err)
 	}
 	positions := make(map[string]model.SegmentNumber, len(rows))
@@ -71,13 +71,17 @@ func (t *tx) slowest() (model.SegmentNumber, error) {
 	if t.head.Segments == 0 || len(t.s.config.Renderers) == 0 {
 		return t.head.Segments, nil
 	}
-	if t.published == nil {
-		var err error
-		if t.published, err = t.s.positions(t.db, t.set, t.head.Epoch); err != nil {
-			return 0, err
-		}
+	if err := t.readPositions(); err != nil {
+		return 0, err
 	}
 	return t.s.slowest(t.published, t.head.Segments), nil
+}
+
+func (t *tx) readPositions() (err error) {
+	if t.published == nil {
+		t.published, err = t.s.positions(t.db, t.set, t.head.Epoch)
+	}
+	return err
 }
 
 // Due returns up to limit sets that publishing must look at now, those first
@@ -134,11 +138,13 @@ func (s *Store) readBacklog(ctx context.Context, db *gorm.DB, set model.SetID) (
 	if len(found) == 0 {
 		return b, model.ErrNotFound
 	}
-	b.View, b.Tail = found[0].view, found[0].head.TailTime
+	b.View, b.Tail, b.Spent = found[0].view, found[0].head.TailTime, found[0].head.Spent
 	v := &b.View
 	if b.Positions, err = s.positions(db, set, v.Epoch.Number); err != nil {
 		return b, err
 	}
+	b.Packed = b.Positions[model.Packer]
+	delete(b.Positions, model.Packer)
 	if b.Holder, err = s.holder(db, set); err != nil {
 		return b, err
 	}

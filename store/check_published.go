@@ -32,7 +32,7 @@ func (c *check) published() error {
 		}
 	}
 	info := setInfo{policy: c.set.Policy, ready: c.view.Ready}
-	if due := h.due(&info, c.s.slowest(positions, h.Segments)); due != 0 && !h.Due.Valid {
+	if due := h.due(&info, c.s.slowest(positions, h.Segments), positions[model.Packer]); due != 0 && !h.Due.Valid {
 		c.report("head", "publishing has work to do there and will never look at it")
 	}
 	if h.Snapshot != 0 && c.view.Snapshot.Number != h.Snapshot {

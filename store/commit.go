@@ -99,7 +99,9 @@ type commit struct {
 	outcomes []model.Outcome
 	body     []byte // of the changes so far, one after another
 
-	changes, bytes, contents, objects, segments inserter
+	placed []placed // content that came as objects
+
+	changes, bytes, objects, segments inserter
 }
 
 // recordState is the newest change of a record that the batch names.
@@ -118,9 +120,8 @@ func newCommit(t *tx, batch []model.Incoming, ids [][sha256.Size]byte) *commit {
 		outcomes: make([]model.Outcome, len(batch)),
 		changes:  t.inserter("changes", "set_id", "position", "time", "record", "kind", "previous", "identifier", "body"),
 		bytes:    t.inserter("content_bytes", "set_id", "content_key", "bytes"),
-		contents: t.inserter("contents", "set_id", "content_key", "object", "start", "stored"),
-		objects:  t.inserter("objects", "set_id", "number", "object"),
-		segments: t.inserter("segments", "set_id", "number", "first_position", "last_position", "from_time", "until_time"),
+		objects:  t.inserter("objects", objectColumns()...),
+		segments: t.segmentInserter(),
 	}
 	if ahead := c.head.Time - c.clock; ahead > maxSkew {
 		t.s.log.Warn("the log is ahead of the clock and goes on in steps of a microsecond",
@@ -262,7 +263,7 @@ func (c *commit) keep(change *model.Change, bodies []model.Body) error {
 // reference makes r's content a part of an object that was reserved.
 func (c *commit) reference(r *model.Resource, object string) error {
 	c.head.Objects++
-	if err := c.objects.add(len(object), c.t.set, c.head.Objects, object); err != nil {
+	if err := c.objects.add(len(object), c.t.set, c.head.Objects, object, r.Content.Stored, 0, 0); err != nil {
 		return err
 	}
 	if err := c.t.db.Exec("DELETE FROM intents WHERE set_id = ? AND object = ?", c.t.set, object).Error; err != nil {
@@ -272,7 +273,12 @@ func (c *commit) reference(r *model.Resource, object string) error {
 	if err := c.objects.flush(); err != nil {
 		return err
 	}
-	return c.contents.add(0, c.t.set, r.Key, c.head.Objects, 0, r.Content.Stored)
+	where := place{object: c.head.Objects, stored: r.Content.Stored}
+	if !r.Content.Deflated {
+		where.sum, where.summed = r.Content.CRC32, true
+	}
+	c.placed = append(c.placed, placed{r.Key, where})
+	return nil
 }
 
 // count updates what the head counts.
@@ -305,11 +311,15 @@ func (c *commit) append(state *recordState, change *model.Change) error {
 }
 
 func (c *commit) cut() error {
-	return c.segments.addSegment(c.t.set, c.head.cut())
+	return c.segments.addSegment(c.t.set, c.head.cut(), c.head.ContentKeys)
 }
 
-func (i *inserter) addSegment(set model.SetID, seg model.Segment) error {
-	return i.add(0, set, seg.Number, seg.First, seg.Last, seg.From, seg.Until)
+func (t *tx) segmentInserter() inserter {
+	return t.inserter("segments", "set_id", "number", "first_position", "last_position", "from_time", "until_time", "last_key")
+}
+
+func (i *inserter) addSegment(set model.SetID, seg model.Segment, last model.ContentKey) error {
+	return i.add(0, set, seg.Number, seg.First, seg.Last, seg.From, seg.Until, last)
 }
 
 // flush writes what is still collected, the records among it in the order of
@@ -332,12 +342,12 @@ func (c *commit) flush() error {
 			return err
 		}
 	}
-	for _, i := range []*inserter{&c.changes, &c.bytes, &c.contents, &c.objects, &known, &fresh, &c.segments} {
+	for _, i := range []*inserter{&c.changes, &c.bytes, &c.objects, &known, &fresh, &c.segments} {
 		if err := i.flush(); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.t.place(c.placed)
 }
 
 // Seal cuts the tail, as its age demands. It tells whether there was one.
@@ -348,8 +358,8 @@ func (s *Store) Seal(ctx context.Context, set model.SetID) (bool, error) {
 		if !sealed {
 			return errNothing
 		}
-		segments := t.inserter("segments", "set_id", "number", "first_position", "last_position", "from_time", "until_time")
-		if err := segments.addSegment(set, t.head.cut()); err != nil {
+		segments := t.segmentInserter()
+		if err := segments.addSegment(set, t.head.cut(), t.head.ContentKeys); err != nil {
 			return err
 		}
 		return segments.flush()

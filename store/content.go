@@ -16,22 +16,13 @@ import (
 
 // OpenContent opens the content with the key in its kept form. Content is in
 // the database or in an object, and may be moved from the one to the other, or
-// to another object, while it is served: its bytes here, when they are gone, are
-// behind the row that names the object, and that row is read again when the
-// object is gone.
+// to another object, while it is served: its bytes in the database count as long
+// as they are there, and where it lies is read again when an object is gone.
+// Content of a pack is verified before it is returned.
 func (s *Store) OpenContent(ctx context.Context, set model.SetID, key model.ContentKey) (model.Kept, error) {
-	pool := s.reader.Statement.ConnPool
-	var b []byte
-	err := pool.QueryRowContext(ctx, "SELECT bytes FROM content_bytes WHERE set_id = ? AND content_key = ?", set, key).Scan(&b)
-	if err == nil {
-		return keptBytes{bytes.NewReader(b)}, nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("content %d: %w", key, err)
-	}
-	kept, err := s.openPart(ctx, set, key)
+	kept, err := s.openContent(ctx, set, key)
 	if errors.Is(err, model.ErrNotFound) {
-		kept, err = s.openPart(ctx, set, key)
+		kept, err = s.openContent(ctx, set, key)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("content %d: %w", key, err)
@@ -39,27 +30,51 @@ func (s *Store) OpenContent(ctx context.Context, set model.SetID, key model.Cont
 	return kept, nil
 }
 
-// openPart opens content that lies in an object.
-func (s *Store) openPart(ctx context.Context, set model.SetID, key model.ContentKey) (model.Kept, error) {
+func (s *Store) openContent(ctx context.Context, set model.SetID, key model.ContentKey) (model.Kept, error) {
+	pool := s.reader.Statement.ConnPool
+	var b []byte
+	err := pool.QueryRowContext(ctx, "SELECT bytes FROM content_bytes WHERE set_id = ? AND content_key = ?", set, key).Scan(&b)
+	if err == nil {
+		return keptBytes{bytes.NewReader(b)}, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	places, err := readPlaces(ctx, pool, set, []model.ContentKey{key})
+	if err != nil {
+		return nil, err
+	}
 	var object string
-	var start, stored int64
-	err := s.reader.Statement.ConnPool.QueryRowContext(ctx,
-		"SELECT o.object, c.start, c.stored FROM contents c JOIN objects o ON o.set_id = c.set_id AND o.number = c.object"+
-			" WHERE c.set_id = ? AND c.content_key = ?", set, key).Scan(&object, &start, &stored)
+	err = pool.QueryRowContext(ctx, "SELECT object FROM objects WHERE set_id = ? AND number = ?", set, places[0].object).Scan(&object)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, model.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
+	return s.openPart(ctx, object, &places[0])
+}
+
+// openPart opens content that lies in an object.
+func (s *Store) openPart(ctx context.Context, object string, p *place) (model.Kept, error) {
 	kept, err := s.OpenObject(ctx, object)
 	if err != nil {
 		return nil, err
 	}
-	if start == 0 && stored == kept.Size() {
+	if p.summed && p.stored <= verifyMost {
+		ok, err := verifyPart(kept, p)
+		if err == nil && !ok {
+			err = errDamaged
+		}
+		if err != nil {
+			kept.Close()
+			return nil, fmt.Errorf("object %s: %w", object, err)
+		}
+	}
+	if p.start == 0 && p.stored == kept.Size() {
 		return kept, nil
 	}
-	return keptPart{io.NewSectionReader(kept, start, stored), kept}, nil
+	return keptPart{io.NewSectionReader(kept, p.start, p.stored), kept}, nil
 }
 
 // OpenObject opens an object of the object store.

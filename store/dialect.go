@@ -31,6 +31,8 @@ type dialect interface {
 	parameters() int
 	// pause is how long a process rests at most between two writing transactions.
 	pause() time.Duration
+	// shrink gives some of the space that was freed back to the file system.
+	shrink(ctx context.Context, writer *gorm.DB) error
 	verdict(err error) verdict
 }
 

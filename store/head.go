@@ -32,6 +32,7 @@ type head struct {
 	SnapshotAt       model.Time
 	Rendering        model.SnapshotNumber // being made; 0 is none
 	Superseded       model.Time           // the oldest among those kept; 0 is none
+	Spent            model.Time           // when database bytes of packed content may go; 0 is never
 	Revision         int64
 	Due              sql.NullInt64 // when publishing must look at the set; NULL is never
 }
@@ -42,7 +43,7 @@ func headColumns() []string {
 		"tail_time", "tail_changes", "tail_entries", "tail_bytes", "tail_size",
 		"segments", "numbers", "content_keys", "objects",
 		"records", "entries", "bytes", "created", "updated", "deleted",
-		"epoch", "snapshot", "snapshot_position", "snapshot_at", "rendering", "superseded",
+		"epoch", "snapshot", "snapshot_position", "snapshot_at", "rendering", "superseded", "spent",
 		"revision", "due"}
 }
 
@@ -51,7 +52,7 @@ func (h *head) fields() []any {
 		&h.TailTime, &h.Tail.Changes, &h.Tail.Load.Entries, &h.Tail.Load.Bytes, &h.TailSize,
 		&h.Segments, &h.Numbers, &h.ContentKeys, &h.Objects,
 		&h.Records, &h.Resources.Entries, &h.Resources.Bytes, &h.Changes[model.Created], &h.Changes[model.Updated], &h.Changes[model.Deleted],
-		&h.Epoch, &h.Snapshot, &h.SnapshotPosition, &h.SnapshotAt, &h.Rendering, &h.Superseded,
+		&h.Epoch, &h.Snapshot, &h.SnapshotPosition, &h.SnapshotAt, &h.Rendering, &h.Superseded, &h.Spent,
 		&h.Revision, &h.Due}
 }
 
@@ -61,7 +62,7 @@ func (h *head) values() []any {
 		h.TailTime, h.Tail.Changes, h.Tail.Load.Entries, h.Tail.Load.Bytes, h.TailSize,
 		h.Segments, h.Numbers, h.ContentKeys, h.Objects,
 		h.Records, h.Resources.Entries, h.Resources.Bytes, h.Changes[model.Created], h.Changes[model.Updated], h.Changes[model.Deleted],
-		h.Epoch, h.Snapshot, h.SnapshotPosition, h.SnapshotAt, h.Rendering, h.Superseded,
+		h.Epoch, h.Snapshot, h.SnapshotPosition, h.SnapshotAt, h.Rendering, h.Superseded, h.Spent,
 		h.Revision, h.Due}
 }
 
@@ -105,9 +106,17 @@ func (t *tx) saveHead() error {
 	if err != nil {
 		return err
 	}
-	due := h.due(&t.info, slowest)
+	packed := h.Segments
+	if packed > 0 {
+		if packed, err = t.packed(); err != nil {
+			return err
+		}
+	}
+	due := h.due(&t.info, slowest, packed)
 	h.Due = sql.NullInt64{Int64: int64(due), Valid: due != 0}
-	h.Revision++
+	if !t.unseen {
+		h.Revision++
+	}
 	query := "UPDATE heads SET " + strings.Join(headColumns(), " = ?, ") + " = ? WHERE set_id = ?"
 	if _, err := t.sql.ExecContext(t.ctx, query, append(h.values(), t.set)...); err != nil {
 		return fmt.Errorf("write the head: %w", err)
@@ -116,9 +125,10 @@ func (t *tx) saveHead() error {
 }
 
 // due is when publishing must look at the set, whose slowest renderer has
-// published the segments up to the given one.
-func (h *head) due(info *setInfo, slowest model.SegmentNumber) model.Time {
-	b := model.Backlog{Tail: h.TailTime, View: model.View{
+// published the segments up to the given one, and the content of which was
+// packed up to another.
+func (h *head) due(info *setInfo, slowest, packed model.SegmentNumber) model.Time {
+	b := model.Backlog{Tail: h.TailTime, Packed: packed, Spent: h.Spent, View: model.View{
 		Set:      model.Set{Policy: info.policy},
 		Head:     h.Head,
 		Snapshot: model.Snapshot{Number: h.Snapshot, Position: h.SnapshotPosition, At: h.SnapshotAt},

@@ -136,6 +136,9 @@ func (mysqlDialect) parameters() int { return 4000 }
 
 func (mysqlDialect) pause() time.Duration { return 0 } // row locks are given in the order they were asked for
 
+// shrink: InnoDB uses freed pages again.
+func (mysqlDialect) shrink(context.Context, *gorm.DB) error { return nil }
+
 // Error numbers of MySQL and its relatives.
 const (
 	errDuplicate       = 1062

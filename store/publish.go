@@ -45,8 +45,7 @@ func (t *tx) advance(p *model.Publication) error {
 	if len(p.Advances) == 0 {
 		return nil
 	}
-	var err error
-	if t.published, err = t.s.positions(t.db, t.set, t.head.Epoch); err != nil {
+	if err := t.readPositions(); err != nil {
 		return err
 	}
 	for _, a := range p.Advances {
@@ -201,7 +200,7 @@ func (t *tx) forgetEpochs(*model.Publication) error {
 		}
 	}
 	for _, table := range []string{"snapshots", "positions"} {
-		if err := t.db.Exec("DELETE FROM "+table+" WHERE set_id = ? AND epoch < ?", t.set, t.head.Epoch).Error; err != nil {
+		if err := t.db.Exec("DELETE FROM "+table+" WHERE set_id = ? AND epoch > 0 AND epoch < ?", t.set, t.head.Epoch).Error; err != nil {
 			return fmt.Errorf("remove %s of former epochs: %w", table, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -125,4 +126,25 @@ func orNotFound(err error, what string, args ...any) error {
 		err = model.ErrNotFound
 	}
 	return fmt.Errorf(what+": %w", append(args, err)...)
+}
+
+// scanRows calls f for each row of a query for an integer and bytes, which are
+// valid until f returns.
+func scanRows(ctx context.Context, pool gorm.ConnPool, query string, args []any, f func(number, []byte) error) error {
+	rows, err := pool.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var n number
+	var b sql.RawBytes
+	for rows.Next() {
+		if err := rows.Scan(&n, &b); err != nil {
+			return err
+		}
+		if err := f(n, b); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -56,7 +56,7 @@ func steps() [][]table {
 				"tail_time int", "tail_changes int", "tail_entries int", "tail_bytes int", "tail_size int",
 				"segments int", "numbers int", "content_keys int", "objects int",
 				"records int", "entries int", "bytes int", "created int", "updated int", "deleted int",
-				"epoch int", "snapshot int", "snapshot_position int", "snapshot_at int", "rendering int", "superseded int",
+				"epoch int", "snapshot int", "snapshot_position int", "snapshot_at int", "rendering int", "superseded int", "spent int",
 				"revision int", "due int null"},
 			primary: "set_id",
 			indexes: []index{{"heads_due", "due, set_id", false}},
@@ -83,7 +83,7 @@ func steps() [][]table {
 		{
 			name: "segments",
 			columns: []string{"set_id int", "number int", "first_position int", "last_position int",
-				"from_time int", "until_time int"},
+				"from_time int", "until_time int", "last_key int"},
 			primary: "set_id, number",
 		},
 		{
@@ -92,13 +92,18 @@ func steps() [][]table {
 			primary: "set_id, content_key",
 		},
 		{
-			name:    "contents",
-			columns: []string{"set_id int", "content_key int", "object int", "start int", "stored int"},
-			primary: "set_id, content_key",
+			name:    "places",
+			columns: []string{"set_id int", "page int", "entries blob"},
+			primary: "set_id, page",
+		},
+		{
+			name:    "spent",
+			columns: []string{"set_id int", "first_key int", "last_key int", "due int"},
+			primary: "set_id, first_key",
 		},
 		{
 			name:    "objects",
-			columns: []string{"set_id int", "number int", "object text(255)"},
+			columns: []string{"set_id int", "number int", "object text(255)", "size int", "contents int", "stored int"},
 			primary: "set_id, number",
 			indexes: []index{{"objects_object", "object", false}},
 		},

@@ -13,6 +13,7 @@ type storedSegment struct {
 	LastPosition  model.Position
 	FromTime      model.Time
 	UntilTime     model.Time
+	LastKey       model.ContentKey // the last given out when it was cut
 }
 
 func (storedSegment) TableName() string { return "segments" }

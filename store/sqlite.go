@@ -141,6 +141,21 @@ func (sqliteDialect) parameters() int { return 120 }
 // gives to whoever asks first and not to who waited longest.
 func (sqliteDialect) pause() time.Duration { return 2 * time.Millisecond }
 
+// shrink moves at most 4 MiB of pages, so that other writers get in between. The
+// statement does one page each time it is stepped.
+func (d sqliteDialect) shrink(ctx context.Context, writer *gorm.DB) error {
+	return retrying(ctx, d, func() error {
+		rows, err := writer.Statement.ConnPool.QueryContext(ctx, "PRAGMA incremental_vacuum(256)")
+		if err != nil {
+			return fmt.Errorf("shrink the database: %w", err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+		}
+		return rows.Err()
+	})
+}
+
 func (sqliteDialect) verdict(err error) verdict {
 	var e *driver.Error
 	if !errors.As(err, &e) {

@@ -38,8 +38,11 @@ type tx struct {
 	set  model.SetID
 	head *head
 	info setInfo
-	// published is how far the renderers have come, once it was read.
+	// published is how far the renderers and packing have come, once it was
+	// read.
 	published map[string]model.SegmentNumber
+	// unseen: nothing changes that a document shows, and the revision stays.
+	unseen bool
 }
 
 // now is the database's clock.

@@ -213,6 +213,20 @@ func testBacklog(t *testing.T, db Database) {
 		t.Errorf("the slowest has %+v, then %+v", b.View.Published, b.View.Next)
 	}
 	publish(rs, 1, 2)
+	due(set.ID) // to be packed
+	if err := s.Pack(t.Context(), model.Pack{Set: set.ID, From: 0, To: 2, Until: 1 << 60}); err != nil {
+		t.Fatal(err)
+	}
+	due()
+	db.exec(t, "UPDATE heads SET spent = 1 WHERE set_id = ?", set.ID)
+	db.exec(t, "UPDATE spent SET due = 1 WHERE set_id = ?", set.ID)
+	if _, err := s.UpdateSet(t.Context(), set.Name, func(*model.Set) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	due(set.ID) // database bytes are spent
+	if _, err := s.Free(t.Context(), set.ID); err != nil {
+		t.Fatal(err)
+	}
 	due()
 	if _, err := s.UpdateSet(t.Context(), set.Name, func(set *model.Set) error { return set.Policy.Set("snapshot_changes", "3") }); err != nil {
 		t.Fatal(err)
@@ -318,20 +332,20 @@ func testContent(t *testing.T, db Database) {
 		t.Errorf("unknown content: %v", err)
 	}
 
-	// Into a pack: the row first, the bytes go later.
-	objects.Put("packs/1", []byte("…in the database…"))
-	db.exec(t, "INSERT INTO objects (set_id, number, object) VALUES (?, 7, 'packs/1')", set.ID)
-	db.exec(t, "INSERT INTO contents (set_id, content_key, object, start, stored) VALUES (?, 2, 7, 3, 15)", set.ID)
-	db.exec(t, "DELETE FROM content_bytes WHERE set_id = ? AND content_key = 2", set.ID)
+	// Into a pack, and into another one: the object that was named is gone when
+	// it is opened.
+	if err := s.Pack(t.Context(), copyOf(t, s, &objects, set.ID, "packs/1", 3, 2)); err != nil {
+		t.Fatal(err)
+	}
+	db.exec(t, "DELETE FROM content_bytes WHERE set_id = ?", set.ID)
 	if got := text(2); got != "in the database" {
 		t.Errorf("packed content is %q", got)
 	}
-	// To another pack: the object that the row named is gone when it is opened.
 	moving := &movingObjects{Objects: &objects, move: func() {
-		objects.Put("packs/2", []byte("in the database"))
+		if err := s.Pack(t.Context(), copyOf(t, s, &objects, set.ID, "packs/2", 1, 2, 3)); err != nil {
+			t.Error(err)
+		}
 		objects.Remove("packs/1")
-		db.exec(t, "UPDATE objects SET object = 'packs/2' WHERE set_id = ? AND number = 7", set.ID)
-		db.exec(t, "UPDATE contents SET start = 0 WHERE set_id = ? AND content_key = 2", set.ID)
 	}}
 	other := open(t, db, func(c *store.Config) { c.Objects = moving })
 	kept, err := other.OpenContent(t.Context(), set.ID, 2)
@@ -404,4 +418,81 @@ func testReservations(t *testing.T, db Database) {
 	}
 	free("o/3", "o/4")
 	checkClean(t, s)
+}
+
+// testPackages publishes packages, finds them in order, and lets them go with
+// their snapshot and their epoch.
+func testPackages(t *testing.T, db Database) {
+	s := open(t, db)
+	set := filled(t, s, "packages")
+	dump := func(n model.SnapshotNumber, first, last model.RecordNumber) model.Package {
+		return model.Package{
+			Path: fmt.Sprintf("/rs/packages/1/dump/%d/%d.zip", n, first), Manifest: "/m", Snapshot: n, Position: 5, First: first, Last: last,
+			Layout: 1, Members: 2, Size: 1000, Digest: [32]byte{byte(n), byte(first)}, LastModified: modeltest.Start,
+		}
+	}
+	change := func(n model.SegmentNumber) model.Package {
+		p := dump(0, 0, 0)
+		p.Path, p.Segment = fmt.Sprintf("/rs/packages/1/changedump/%d.zip", n), n
+		return p
+	}
+	publish := func(p model.Publication) {
+		t.Helper()
+		p.Set, p.Epoch = set.ID, 1
+		if err := s.Publish(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snapshot := func(n model.SnapshotNumber) *model.Snapshot {
+		return &model.Snapshot{Number: n, Epoch: 1, Position: 5, At: set.Created + 9, Parts: 1, Resources: 5}
+	}
+	publish(model.Publication{Snapshot: snapshot(1), Packages: []model.Package{dump(1, 10, 11), dump(1, 0, 9), change(2), change(1)}})
+	publish(model.Publication{Snapshot: snapshot(2), Packages: []model.Package{dump(2, 0, 11), change(2)}})
+	dumps := func(n model.SnapshotNumber, want ...model.Package) {
+		t.Helper()
+		got, err := s.SnapshotPackages(t.Context(), set.ID, 1, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != len(want) {
+			t.Errorf("snapshot %d has %d packages, want %d", n, len(got), len(want))
+			return
+		}
+		for i := range want {
+			equal(t, "package", want[i], got[i])
+		}
+	}
+	dumps(1, dump(1, 0, 9), dump(1, 10, 11))
+	dumps(2, dump(2, 0, 11))
+	for after, want := range [][]model.Package{{change(1)}, {change(2)}, nil} {
+		got, err := s.SegmentPackages(t.Context(), set.ID, 1, model.SegmentNumber(after), 1)
+		if err != nil || len(got) != len(want) || len(want) > 0 && got[0] != want[0] {
+			t.Errorf("packages after segment %d: %v, %v", after, got, err)
+		}
+	}
+	got, err := s.Package(t.Context(), set.ID, change(2).Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "package", change(2), got)
+	other := change(2)
+	other.Digest[5]++
+	if err := s.Publish(t.Context(), model.Publication{Set: set.ID, Epoch: 1, Packages: []model.Package{other}}); err == nil {
+		t.Error("a published package was replaced")
+	}
+	publish(model.Publication{Expire: []model.SnapshotNumber{1}})
+	dumps(1)
+	dumps(2, dump(2, 0, 11))
+	if _, err := s.Package(t.Context(), set.ID, dump(1, 0, 9).Path); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("a package of an expired snapshot: %v", err)
+	}
+	if _, err := s.OpenEpoch(t.Context(), set.ID, "rebase", "https://new.example"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Publish(t.Context(), model.Publication{Set: set.ID, Epoch: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Package(t.Context(), set.ID, change(2).Path); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("a package of a former epoch: %v", err)
+	}
 }

@@ -67,6 +67,11 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"backlog", testBacklog},
 		{"epochs", testEpochs},
 		{"content", testContent},
+		{"packs", testPacks},
+		{"faults of packs", testPackFaults},
+		{"copies", testCopies},
+		{"joined contents", testJoined},
+		{"packages", testPackages},
 		{"reservations", testReservations},
 		{"old tokens", testOldTokens},
 		{"check", testCheck},
@@ -213,6 +218,13 @@ func (o *Objects) Put(key string, b []byte) {
 		o.objects = map[string][]byte{}
 	}
 	o.objects[key] = b
+}
+
+// Bytes are those of an object, to be damaged.
+func (o *Objects) Bytes(key string) []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.objects[key]
 }
 
 // Remove removes one.
