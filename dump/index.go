@@ -193,6 +193,10 @@ func (x *Index) ContentAt(off int64) int {
 	return sort.Search(len(x.members), func(i int) bool { return x.members[i].content > off }) - 1
 }
 
+// Overhead is at most the length of a package without members but its manifest,
+// not counting the manifest's kept bytes.
+const Overhead = maxLocal + maxCentral + end64Fixed + locatorFixed + endFixed
+
 // Bound is how much longer a package gets at most by a member with this path and
 // content.
 func Bound(path []byte, c *model.Content) int64 {

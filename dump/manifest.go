@@ -19,6 +19,7 @@ const (
 // the order of the members. After an error nothing more may be written.
 type Manifest struct {
 	w       io.Writer
+	written int64 // to w
 	changes bool
 	entries int
 	buf     []byte // not yet written to w
@@ -103,6 +104,9 @@ func (m *Manifest) check(e *sitemap.Entry, path []byte) error {
 	return nil
 }
 
+// Size is the length of the document so far.
+func (m *Manifest) Size() int64 { return m.written + int64(len(m.buf)) }
+
 // Close writes the end of the document. It does not close what it was written
 // to.
 func (m *Manifest) Close() error {
@@ -111,7 +115,8 @@ func (m *Manifest) Close() error {
 }
 
 func (m *Manifest) flush() error {
-	_, err := m.w.Write(m.buf)
+	n, err := m.w.Write(m.buf)
+	m.written += int64(n)
 	m.buf = m.buf[:0]
 	if err != nil {
 		return fmt.Errorf("write a manifest: %w", err)

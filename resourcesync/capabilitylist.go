@@ -3,6 +3,7 @@ package resourcesync
 import (
 	"html"
 
+	"gateway/dump"
 	"gateway/model"
 	"gateway/sitemap"
 )
@@ -10,16 +11,22 @@ import (
 // appendCapabilityList appends the Capability List (ResourceSync 1.1 §9): what
 // the set's policy offers.
 func appendCapabilityList(b []byte, v *model.View) []byte {
-	b = sitemap.List.AppendRoot(b, &sitemap.Root{
+	root := sitemap.Root{
 		Links: []sitemap.Link{
 			{Rel: "describedby", Href: []byte(DescribedBy(v.Epoch.BaseURL, &v.Set))},
 			{Rel: "up", Href: urlOf(v, SourceDescriptionPath)},
 		},
 		MD: sitemap.MD{Capability: capabilityList},
-	})
+	}
+	if v.Set.Policy.Offers(resourceDump) {
+		root.Links = append(root.Links, sitemap.Link{Rel: SelectionRelation, Href: urlOf(v, SelectionPath(v.Set.Name)), Type: dump.MediaType})
+	}
+	b = sitemap.List.AppendRoot(b, &root)
 	for _, offer := range [...]struct{ token, path string }{
 		{resourceList, ResourceListPath(v.Set.Name)},
+		{resourceDump, ResourceDumpPath(v.Set.Name)},
 		{changeList, ChangeListIndexPath(v.Set.Name)},
+		{changeDump, ChangeDumpPath(v.Set.Name)},
 	} {
 		if v.Set.Policy.Offers(offer.token) {
 			b = sitemap.List.AppendEntry(b, &sitemap.Entry{

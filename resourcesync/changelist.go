@@ -12,7 +12,9 @@ import (
 const (
 	capabilityList = "capabilitylist"
 	resourceList   = model.CapabilityResourceList
+	resourceDump   = model.CapabilityResourceDump
 	changeList     = model.CapabilityChangeList
+	changeDump     = model.CapabilityChangeDump
 )
 
 // fromIn is the from of a Change List that begins at a boundary of the log: an
@@ -49,7 +51,9 @@ func appendOpenList(ctx context.Context, b []byte, log model.Log, v *model.View)
 			if err != nil {
 				return b, fmt.Errorf("render open change list %d of set %s: %w", v.Open(), v.Set.Name, err)
 			}
-			b = e.appendChange(b, c)
+			for _, entry := range e.changes(c) {
+				b = sitemap.List.AppendEntry(b, entry)
+			}
 		}
 	}
 	return sitemap.List.AppendEnd(b), nil

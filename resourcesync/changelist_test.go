@@ -177,7 +177,7 @@ func TestLongChangeListIndex(t *testing.T) {
 	const segments = 2100
 	for i := range segments {
 		w.Commit(model.Record{Identifier: "urn:example:1", State: model.State{Title: fmt.Sprint(i), Resources: []model.Resource{
-			modeltest.Text(model.Representation, "dc.xml", "application/xml", "")}}})
+			w.text(model.Representation, "dc.xml", "application/xml", "")}}})
 	}
 	w.position, w.published = w.Head(), segments
 	d := w.parse(resourcesync.ChangeListIndexPath(w.Set.Name))
@@ -200,7 +200,7 @@ func TestEpochInMidLog(t *testing.T) {
 			w.Set.Policy.SegmentSize = 3
 			for i := range 5 {
 				w.Commit(model.Record{Identifier: fmt.Sprint("urn:example:", i), State: model.State{Resources: []model.Resource{
-					modeltest.Text(model.Representation, "dc.xml", "application/xml", "")}}})
+					w.text(model.Representation, "dc.xml", "application/xml", "")}}})
 			}
 			if cut {
 				w.Seal()

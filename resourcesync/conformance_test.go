@@ -22,13 +22,13 @@ func riverWorld(t testing.TB) *world {
 	w := newWorld(t, model.Limits{Entries: 6, IndexSegments: 3})
 	w.Set.Policy.SegmentSize = 3
 	dc := func(content string) model.Resource {
-		r := modeltest.Text(model.Representation, "oai_dc.xml", "application/xml", content)
+		r := w.deflated(model.Representation, "oai_dc.xml", "application/xml", content)
 		r.Profile = "http://www.openarchives.org/OAI/2.0/oai_dc/?a=1&b=2"
 		return r
 	}
-	json := modeltest.Text(model.Representation, "record.json", "application/json; charset=utf-8", "{}")
-	pdf := modeltest.Text(model.File, "thésis & <more>.pdf", "application/pdf", "%PDF-1.7")
-	empty := modeltest.Text(model.File, "empty.txt", "text/plain", "")
+	json := w.text(model.Representation, "record.json", "application/json; charset=utf-8", "{}")
+	pdf := w.text(model.File, "thésis & <more>.pdf", "application/pdf", "%PDF-1.7")
+	empty := w.text(model.File, "empty.txt", "text/plain", "")
 	external := model.Resource{Role: model.File, Name: "data.zip", Type: "application/zip", Href: "https://elsewhere.example/data.zip", Content: model.Content{Length: -1}}
 	put := func(n int, title string, resources ...model.Resource) {
 		w.Commit(model.Record{Identifier: fmt.Sprint("urn:example:", n), State: model.State{Title: title, Resources: slices.Clone(resources)}})
@@ -67,6 +67,9 @@ func (w *world) walk() map[string]*sitemaptest.Document {
 			if d.Index() || d.MD[0].Capability == "capabilitylist" {
 				todo = append(todo, strings.TrimPrefix(e.URI(), base))
 			}
+			if manifest := e.Link("contents"); manifest != "" {
+				todo = append(todo, strings.TrimPrefix(manifest, base))
+			}
 		}
 		for _, l := range d.Links {
 			if l.Rel == "index" {
@@ -98,7 +101,7 @@ func TestEveryDocument(t *testing.T) {
 				}
 			})
 			t.Run("RS-TIME-01 RS-TIME-02 RS-TIME-03 RS-TIME-04 at or from", func(t *testing.T) {
-				at, from := about.Capability == "resourcelist", about.Capability == "changelist"
+				at, from := strings.HasPrefix(about.Capability, "resource"), strings.HasPrefix(about.Capability, "change")
 				if (about.At != "") != at || about.Completed != "" || (about.From != "") != from || !from && about.Until != "" {
 					t.Errorf("%+v", about)
 				}
@@ -138,7 +141,10 @@ func TestCapabilityList(t *testing.T) {
 			}
 			got[e.About().Capability] = e.URI()
 		}
-		want := map[string]string{"resourcelist": base + "/rs/rivers/resourcelist.xml", "changelist": base + "/rs/rivers/changelist.xml"}
+		want := map[string]string{}
+		for _, token := range model.Capabilities() {
+			want[token] = base + "/rs/rivers/" + token + ".xml"
+		}
 		if !maps.Equal(got, want) {
 			t.Errorf("got %v", got)
 		}
@@ -170,6 +176,14 @@ func TestCapabilityList(t *testing.T) {
 		w.Set.Policy.Capabilities = []string{model.CapabilityChangeList}
 		if d := w.parse(path); len(d.URLs) != 1 || d.URLs[0].About().Capability != "changelist" {
 			t.Errorf("%+v", d.URLs)
+		}
+		for _, path := range []string{resourcesync.ResourceDumpPath("rivers"), resourcesync.ChangeDumpPath("rivers")} {
+			if got := w.ask("GET", path).Code; got != 404 {
+				t.Errorf("%s, which is not offered: %d", path, got)
+			}
+		}
+		if got := w.ask("POST", resourcesync.SelectionPath("rivers")).Code; got != 404 {
+			t.Errorf("a selection, which is not offered: %d", got)
 		}
 	})
 	t.Run("RS-CAP-05 lists cover the same resources", func(t *testing.T) {
@@ -305,7 +319,7 @@ func TestEmptySet(t *testing.T) {
 		}
 	})
 	t.Run("RS-RL-02 all deleted", func(t *testing.T) {
-		dc := modeltest.Text(model.Representation, "dc.xml", "application/xml", "")
+		dc := w.text(model.Representation, "dc.xml", "application/xml", "")
 		w.Commit(model.Record{Identifier: "urn:example:1", State: model.State{Resources: []model.Resource{dc}}})
 		w.Commit(model.Record{Identifier: "urn:example:1", Deleted: true})
 		w.showAll()

@@ -1,6 +1,8 @@
 package resourcesync
 
 import (
+	"iter"
+
 	"gateway/model"
 	"gateway/sitemap"
 )
@@ -15,41 +17,52 @@ type entries struct {
 
 func entriesOf(v *model.View) entries { return entries{base: v.Epoch.BaseURL, set: v.Set.Name} }
 
-// appendState appends an entry for each resource of a live record (ResourceSync
-// 1.1 §10.1).
-func (e *entries) appendState(b []byte, c *model.Change) []byte {
-	for i := range c.Resources {
-		if r := &c.Resources[i]; !r.External() {
+// states yields each resource of a live record with its entry (ResourceSync 1.1
+// §10.1). Entries are valid until the next step.
+func (e *entries) states(c *model.Change) iter.Seq2[*model.Resource, *sitemap.Entry] {
+	return func(yield func(*model.Resource, *sitemap.Entry) bool) {
+		for i := range c.Resources {
+			r := &c.Resources[i]
+			if r.External() {
+				continue
+			}
 			e.resource(c, r)
-			b = sitemap.List.AppendEntry(b, &e.entry)
+			if !yield(r, &e.entry) {
+				return
+			}
 		}
 	}
-	return b
 }
 
-// appendChange appends an entry for each resource that c created, updated or
-// deleted (§12.1). Each has lastmod beside datetime, for readers of
-// ResourceSync 1.0.
-func (e *entries) appendChange(b []byte, c *model.Change) []byte {
-	for i := range c.Resources {
-		r := &c.Resources[i]
-		if r.Kind == model.Same || r.External() {
-			continue
+// changes yields an entry for each resource that c created or updated, with the
+// resource, and for each that it deleted, with nil (§12.1). Each has lastmod
+// beside datetime, for readers of ResourceSync 1.0. Entries are valid until the
+// next step.
+func (e *entries) changes(c *model.Change) iter.Seq2[*model.Resource, *sitemap.Entry] {
+	return func(yield func(*model.Resource, *sitemap.Entry) bool) {
+		for i := range c.Resources {
+			r := &c.Resources[i]
+			if r.Kind == model.Same || r.External() {
+				continue
+			}
+			e.resource(c, r)
+			e.entry.MD.Change, e.entry.MD.DateTime = r.Kind.String(), e.time(c.Time)
+			if !yield(r, &e.entry) {
+				return
+			}
 		}
-		e.resource(c, r)
-		e.entry.MD.Change, e.entry.MD.DateTime = r.Kind.String(), e.time(c.Time)
-		b = sitemap.List.AppendEntry(b, &e.entry)
-	}
-	for i := range c.Dropped {
-		d := &c.Dropped[i]
-		if d.External {
-			continue
+		for i := range c.Dropped {
+			d := &c.Dropped[i]
+			if d.External {
+				continue
+			}
+			e.begin(c, d.Name, c.Time)
+			e.entry.MD = sitemap.MD{Change: model.Deleted.String(), DateTime: e.entry.LastMod}
+			if !yield(nil, &e.entry) {
+				return
+			}
 		}
-		e.begin(c, d.Name, c.Time)
-		e.entry.MD = sitemap.MD{Change: model.Deleted.String(), DateTime: e.entry.LastMod}
-		b = sitemap.List.AppendEntry(b, &e.entry)
 	}
-	return b
 }
 
 // begin starts the next entry, with what every entry has.

@@ -195,5 +195,8 @@ func (w *world) copySnapshot(p model.Position, at model.Time) snapshotCopy {
 	path := resourcesync.ResourceListPath(w.Set.Name)
 	s := snapshotCopy{position: p, at: w.parse(path).MD[0].At, set: copyOfSet{}}
 	w.list(s.set, path)
+	if dumped, at := w.dumped(); at != s.at || !maps.Equal(dumped, s.set) {
+		w.t.Errorf("the resource dump at %s, the list at %s, -list +dump\n%s", at, s.at, cmp.Diff(s.set, dumped))
+	}
 	return s
 }

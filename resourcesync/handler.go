@@ -21,28 +21,52 @@ type Source interface {
 	// Document is the stored document at path; [model.ErrNotFound] when there is
 	// none.
 	Document(ctx context.Context, set model.SetID, path string) (model.Document, error)
-	// OpenObject opens the kept bytes of a stored document.
+	// OpenObject opens an object, which begins with the kept bytes of a stored
+	// document.
 	OpenObject(ctx context.Context, key string) (model.Kept, error)
+	// OpenContents opens the kept bytes of contents, joined. ctx is that of all
+	// reads, and keys stay as they are until Close.
+	OpenContents(ctx context.Context, set model.SetID, keys []model.ContentKey) (model.Kept, error)
+	// Package is the published package at path; [model.ErrNotFound] when there
+	// is none.
+	Package(ctx context.Context, set model.SetID, path string) (model.Package, error)
+	// SnapshotPackages are the packages of a snapshot, by the records they hold.
+	SnapshotPackages(ctx context.Context, set model.SetID, epoch model.EpochNumber, n model.SnapshotNumber) ([]model.Package, error)
+	// SegmentPackages are up to limit packages of segments greater than after,
+	// in order.
+	SegmentPackages(ctx context.Context, set model.SetID, epoch model.EpochNumber, after model.SegmentNumber, limit int) ([]model.Package, error)
+	// Record is the newest change of a record, also of a deleted one.
+	Record(ctx context.Context, set model.SetID, number model.RecordNumber) (*model.Change, error)
 }
 
 // Handler serves the documents of sets.
 type Handler struct {
-	source Source
-	limits model.Limits
+	source    Source
+	limits    model.Limits
+	shelf     *shelf
+	selecting chan struct{} // holds a token for each selection being made or sent
 }
 
 // New is a handler that shows source.
 func New(source Source, limits model.Limits) *Handler {
-	return &Handler{source: source, limits: limits.WithDefaults()}
+	return &Handler{
+		source: source, limits: limits.WithDefaults(), shelf: newShelf(source),
+		selecting: make(chan struct{}, selections),
+	}
 }
 
 // Register adds the routes of h to r.
 func (h *Handler) Register(r gin.IRoutes) {
 	httpx.GET(r, "/rs/:set/capabilitylist.xml", h.capabilityList)
 	httpx.GET(r, "/rs/:set/resourcelist.xml", h.resourceList)
+	httpx.GET(r, "/rs/:set/resourcedump.xml", h.resourceDump)
 	httpx.GET(r, "/rs/:set/changelist.xml", h.changeListIndex)
+	httpx.GET(r, "/rs/:set/changedump.xml", h.changeDump)
+	r.POST("/rs/:set/dump", h.selection)
 	httpx.GET(r, "/rs/:set/:epoch/changelist/:list", h.changeList)
+	httpx.GET(r, "/rs/:set/:epoch/changedump/:file", h.changeDumpFile)
 	httpx.GET(r, "/rs/:set/:epoch/resourcelist/:snapshot/:list", h.generation)
+	httpx.GET(r, "/rs/:set/:epoch/resourcedump/:snapshot/:file", h.resourceDumpFile)
 }
 
 // capabilityList has the digest of its bytes as its entity tag: it stays the
@@ -156,10 +180,7 @@ func (h *Handler) generation(c *gin.Context) {
 	ctx := c.Request.Context()
 	v, err := h.view(ctx, g.Set, g.Epoch)
 	if err == nil {
-		err = h.serveSealed(c, &v, path)
-		if errors.Is(err, model.ErrNotFound) && h.expired(ctx, &v, g) {
-			err = fmt.Errorf("resource list %d of set %s has expired: %w", g.Snapshot, g.Set, model.ErrGone)
-		}
+		err = h.orExpired(ctx, &v, g, h.serveSealed(c, &v, path))
 	}
 	if err != nil {
 		httpx.Fail(c, err)

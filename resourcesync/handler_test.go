@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"gateway/model"
-	"gateway/model/modeltest"
 	"gateway/resourcesync"
 )
 
@@ -161,7 +160,7 @@ func TestEntityTags(t *testing.T) {
 		{"nothing", func() {}, [4]bool{}},
 		{"a change", func() {
 			w.Commit(model.Record{Identifier: "urn:example:9", State: model.State{Resources: []model.Resource{
-				modeltest.Text(model.Representation, "dc.xml", "application/xml", "")}}})
+				w.text(model.Representation, "dc.xml", "application/xml", "")}}})
 			w.show(w.Head(), w.published)
 		}, [4]bool{2: true}},
 		{"a snapshot", func() { w.takeSnapshot(w.Head(), w.view().Head.Time) }, [4]bool{3: true}},

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"gateway/model"
-	"gateway/model/modeltest"
 )
 
 // TestRandomHistories folds the documents of random histories at every position
@@ -37,6 +36,7 @@ func TestRandomHistories(t *testing.T) {
 			for n := range w.view().Head.Segments + 1 {
 				w.show(p, n)
 				w.checkFolds(snapshots)
+				w.checkDumps()
 			}
 		}
 	})
@@ -124,5 +124,8 @@ func (h *history) some(role model.Role, name string) []model.Resource {
 
 func (h *history) hosted(role model.Role, name string) model.Resource {
 	content := rapid.SampledFrom([]string{"", "one", "two"}).Draw(h.t, "content")
-	return modeltest.Text(role, name, "application/xml; charset=utf-8", content)
+	if content == "two" {
+		return h.w.deflated(role, name, "application/xml; charset=utf-8", content)
+	}
+	return h.w.text(role, name, "application/xml; charset=utf-8", content)
 }

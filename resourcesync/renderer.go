@@ -3,15 +3,15 @@ package resourcesync
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"gateway/model"
 	"gateway/sitemap"
 )
 
-// Renderer makes the documents that are stored: closed Change Lists, and
-// Resource Lists with their indexes. It holds no more than a buffer of one
-// document at a time.
+// Renderer makes what is stored: closed Change Lists, Resource Lists with their
+// indexes, and, where the set's policy offers them, the packages of dumps with
+// their manifests. It holds a buffer of one document at a time and, for
+// packages, some 100 bytes for each member of one.
 type Renderer struct {
 	limits model.Limits
 }
@@ -22,8 +22,8 @@ func NewRenderer(limits model.Limits) *Renderer { return &Renderer{limits: limit
 // Name is [Name].
 func (*Renderer) Name() string { return Name }
 
-// Seal creates the closed Change List of seg. Its Last-Modified is its until,
-// when it became final.
+// Seal creates the closed Change List of seg, and the Change Dump package of the
+// same changes. Their Last-Modified is their until, when they became final.
 func (*Renderer) Seal(ctx context.Context, log model.Log, v model.View, seg model.Segment, out model.Sink) error {
 	if seg.Last <= v.Epoch.First {
 		return nil // no index of the epoch names it
@@ -34,28 +34,45 @@ func (*Renderer) Seal(ctx context.Context, log model.Log, v model.View, seg mode
 		return err
 	}
 	d.b = appendChangeListRoot(d.b, &v, fromIn(&v.Epoch, seg.From), seg.Until)
+	p, err := beginChangePackage(out, &v, &seg)
+	if err != nil {
+		return err
+	}
 	e := entriesOf(&v)
 	for c, err := range log.Changes(ctx, v.Set.ID, max(seg.First-1, v.Epoch.First), seg.Last) {
 		if err != nil {
 			return fmt.Errorf("render %s: %w", d.path, err)
 		}
-		d.b = e.appendChange(d.b, c)
+		for r, entry := range e.changes(c) {
+			d.b = sitemap.List.AppendEntry(d.b, entry)
+			if err := p.change(c, r, entry); err != nil {
+				return err
+			}
+		}
 		if err := d.flush(flushAt); err != nil {
 			return err
 		}
 	}
 	d.b = sitemap.List.AppendEnd(d.b)
-	return d.close()
+	if err := d.close(); err != nil {
+		return err
+	}
+	return p.close(out)
 }
 
-// Part begins part number of the Resource List of s.
+// Part begins part number of the Resource List of s, and of its Resource Dump.
 func (*Renderer) Part(v model.View, s model.Snapshot, number int, single bool, out model.Sink) (model.PartWriter, error) {
-	d, err := create(out, generation(&v, &s).PartPath(number), listModified(&v, &s))
+	g := generation(&v, &s)
+	d, err := create(out, g.PartPath(number), listModified(&v, &s))
 	if err != nil {
 		return nil, err
 	}
 	d.b = appendPartRoot(d.b, &v, &s, single)
-	return &part{document: d, entries: entriesOf(&v)}, nil
+	p := &part{document: d, entries: entriesOf(&v)}
+	if v.Set.Policy.Offers(resourceDump) {
+		p.packages = &resourcePackages{view: v, snapshot: s, part: number, out: out}
+	}
+	return p, nil
 }
 
 // Index creates the index over the parts of s.
@@ -75,22 +92,42 @@ func (r *Renderer) Index(_ context.Context, v model.View, s model.Snapshot, out 
 // later epoch replaces under resourcelist.xml one that may have the same at.
 func listModified(v *model.View, s *model.Snapshot) model.Time { return max(s.At, v.Epoch.Began) }
 
-// part is the writer of one Resource List.
+// part is the writer of one Resource List and of the packages that hold what it
+// lists.
 type part struct {
 	document
-	entries entries
+	entries  entries
+	packages *resourcePackages // nil: the set offers none
 }
 
 // Record appends the resources of a live record.
 func (p *part) Record(c *model.Change) error {
-	p.b = p.entries.appendState(p.b, c)
+	if p.packages != nil {
+		if err := p.packages.begin(c); err != nil {
+			return err
+		}
+	}
+	for r, entry := range p.entries.states(c) {
+		p.b = sitemap.List.AppendEntry(p.b, entry)
+		if p.packages != nil {
+			if err := p.packages.add(c, r, entry); err != nil {
+				return err
+			}
+		}
+	}
 	return p.flush(flushAt)
 }
 
-// Close completes the list.
+// Close completes the list and its last package.
 func (p *part) Close() error {
 	p.b = sitemap.List.AppendEnd(p.b)
-	return p.close()
+	if err := p.close(); err != nil {
+		return err
+	}
+	if p.packages == nil {
+		return nil
+	}
+	return p.packages.close()
 }
 
 // flushAt is how many bytes of a document are gathered before they are written.
@@ -100,7 +137,7 @@ const flushAt = 64 << 10
 // not exist, so that after an error nothing is left to do.
 type document struct {
 	path string
-	out  io.WriteCloser
+	out  model.DocumentWriter
 	b    []byte
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -118,11 +117,20 @@ type counter struct {
 	n, largest int
 	failAfter  int // fails a write that begins after so many bytes; 0 never
 	closed     bool
+	manifest   *counter // the newest
 }
 
 func (*counter) Add(model.Package) {}
 
-func (c *counter) Create(string, string, model.Time) (io.WriteCloser, error) { return c, nil }
+func (c *counter) Create(path, _ string, _ model.Time) (model.DocumentWriter, error) {
+	if strings.HasSuffix(path, "-manifest.xml") {
+		c.manifest = &counter{failAfter: c.failAfter}
+		return c.manifest, nil
+	}
+	return c, nil
+}
+
+func (*counter) Content() model.Content { return model.Content{} }
 
 func (c *counter) Write(b []byte) (int, error) {
 	if c.failAfter > 0 && c.n > c.failAfter {

@@ -24,7 +24,7 @@ func TestWorkedHistory(t *testing.T) {
 		at := w.Clock + 1_000_000
 		w.Clock = at
 		w.Commit(model.Record{Identifier: fmt.Sprint("urn:example:", i), State: model.State{
-			Resources: []model.Resource{modeltest.Text(model.Representation, "dc.xml", "application/xml", fmt.Sprint(i))},
+			Resources: []model.Resource{w.text(model.Representation, "dc.xml", "application/xml", fmt.Sprint(i))},
 		}})
 		names[at.String()] = fmt.Sprint("t", i)
 	}
@@ -102,7 +102,7 @@ func TestClosedListStays(t *testing.T) {
 	path := resourcesync.ChangeList{Set: w.Set.Name, Epoch: 1, Segment: 1}.Path()
 	commit := func(n int) {
 		w.Commit(model.Record{Identifier: "urn:example:1", State: model.State{
-			Resources: []model.Resource{modeltest.Text(model.Representation, "dc.xml", "application/xml", fmt.Sprint(n))},
+			Resources: []model.Resource{w.text(model.Representation, "dc.xml", "application/xml", fmt.Sprint(n))},
 		}})
 	}
 	commit(1)

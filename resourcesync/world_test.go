@@ -2,12 +2,14 @@ package resourcesync_test
 
 import (
 	"bytes"
+	"cmp"
+	"compress/flate"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -43,6 +45,12 @@ type world struct {
 	notReady  bool
 	frozen    *model.View // shown instead, where counting it each time costs too much
 	documents map[string]*document
+	packages  map[string]model.Package
+	archives  map[string]*archive                 // fetched and checked
+	bodies    map[[32]byte][]byte                 // kept, by the sum of the content
+	keys      map[model.ContentKey]*model.Content // of the log's changes up to indexed
+	indexed   model.Position
+	reads     []int // how many contents were opened at a time
 	// tags holds the bytes that each entity tag stood for, by path.
 	tags map[string]string
 	// parsed and models save doing the same work for each position again: a log
@@ -54,6 +62,7 @@ type world struct {
 type document struct {
 	bytes.Buffer
 	row    model.Document
+	kept   []byte
 	closed bool
 }
 
@@ -62,7 +71,8 @@ func newWorld(t testing.TB, limits model.Limits) *world {
 	quiet := slog.New(slog.DiscardHandler)
 	w := &world{
 		t: t, Log: modeltest.New("rivers", base), limits: limits.WithDefaults(), renderer: resourcesync.NewRenderer(limits),
-		router: httpx.New(quiet, quiet), documents: map[string]*document{}, tags: map[string]string{},
+		router: httpx.New(quiet, quiet), documents: map[string]*document{}, packages: map[string]model.Package{}, archives: map[string]*archive{},
+		bodies: map[[32]byte][]byte{}, keys: map[model.ContentKey]*model.Content{}, tags: map[string]string{},
 		parsed: map[string]*sitemaptest.Document{}, models: map[model.Position]copyOfSet{},
 	}
 	w.Log.Limits = limits
@@ -79,6 +89,12 @@ func (w *world) view() model.View {
 	v := w.Log.View(w.position, w.published)
 	v.Snapshot, v.Ready = w.snapshot, !w.notReady
 	return v
+}
+
+// shown is the position that moving documents go to.
+func (w *world) shown() (model.Position, model.Time) {
+	v := w.view()
+	return v.Shown()
 }
 
 // View implements resourcesync.Source.
@@ -103,7 +119,97 @@ func (w *world) Document(_ context.Context, set model.SetID, path string) (model
 
 // OpenObject implements resourcesync.Source; the key is the path.
 func (w *world) OpenObject(_ context.Context, key string) (model.Kept, error) {
-	return kept{bytes.NewReader(w.documents[key].Bytes())}, nil
+	return kept{bytes.NewReader(w.documents[key].kept)}, nil
+}
+
+// Package implements resourcesync.Source.
+func (w *world) Package(_ context.Context, set model.SetID, path string) (model.Package, error) {
+	p, ok := w.packages[path]
+	if !ok || set != w.Set.ID {
+		return p, fmt.Errorf("package %s: %w", path, model.ErrNotFound)
+	}
+	return p, nil
+}
+
+// SnapshotPackages implements resourcesync.Source.
+func (w *world) SnapshotPackages(_ context.Context, _ model.SetID, epoch model.EpochNumber, n model.SnapshotNumber) (found []model.Package, _ error) {
+	for path, p := range w.packages {
+		if name, err := resourcesync.ParseResourcePackagePath(path); err == nil && name.Epoch == epoch && p.Snapshot == n {
+			found = append(found, p)
+		}
+	}
+	slices.SortFunc(found, func(a, b model.Package) int { return cmp.Compare(a.First, b.First) })
+	return found, nil
+}
+
+// SegmentPackages implements resourcesync.Source.
+func (w *world) SegmentPackages(_ context.Context, _ model.SetID, epoch model.EpochNumber, after model.SegmentNumber, limit int) (found []model.Package, _ error) {
+	for path, p := range w.packages {
+		if name, err := resourcesync.ParseChangePackagePath(path); err == nil && name.Epoch == epoch && p.Segment > after {
+			found = append(found, p)
+		}
+	}
+	slices.SortFunc(found, func(a, b model.Package) int { return cmp.Compare(a.Segment, b.Segment) })
+	return found[:min(limit, len(found))], nil
+}
+
+// Record implements resourcesync.Source. It sees the whole log, as a store does
+// that goes on while a view is a moment old.
+func (w *world) Record(_ context.Context, _ model.SetID, number model.RecordNumber) (*model.Change, error) {
+	for p := w.Head(); p > 0; p-- {
+		if c := w.At(p); c.Record == number {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("record %d: %w", number, model.ErrNotFound)
+}
+
+// OpenContents implements resourcesync.Source.
+func (w *world) OpenContents(_ context.Context, _ model.SetID, keys []model.ContentKey) (model.Kept, error) {
+	for ; w.indexed < w.Head(); w.indexed++ {
+		c := w.At(w.indexed + 1)
+		for i := range c.Resources {
+			w.keys[c.Resources[i].Key] = &c.Resources[i].Content
+		}
+	}
+	w.reads = append(w.reads, len(keys))
+	var joined []byte
+	for _, key := range keys {
+		content := w.keys[key]
+		body, ok := w.bodies[content.SHA256]
+		if int64(len(body)) != content.Stored || !ok {
+			return nil, fmt.Errorf("content %d: %d bytes kept of %d", key, len(body), content.Stored)
+		}
+		joined = append(joined, body...)
+	}
+	return kept{bytes.NewReader(joined)}, nil
+}
+
+// text is a resource whose content the world has.
+func (w *world) text(role model.Role, name, mediaType, content string) model.Resource {
+	r := modeltest.Text(role, name, mediaType, content)
+	w.bodies[r.Content.SHA256] = []byte(content)
+	return r
+}
+
+// deflated is a resource whose content the world keeps deflated.
+func (w *world) deflated(role model.Role, name, mediaType, content string) model.Resource {
+	r := modeltest.Text(role, name, mediaType, content)
+	body := deflate([]byte(content))
+	w.bodies[r.Content.SHA256] = body
+	r.Content.Deflated, r.Content.Stored = true, int64(len(body))
+	return r
+}
+
+func deflate(plain []byte) []byte {
+	var b bytes.Buffer
+	d, err := flate.NewWriter(&b, 6)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = d.Write(plain) // a buffer takes everything
+	_ = d.Close()
+	return b.Bytes()
 }
 
 type kept struct{ *bytes.Reader }
@@ -113,9 +219,17 @@ func (kept) Close() error { return nil }
 // sink stores documents; a path is written once.
 type sink struct{ *world }
 
-func (s sink) Add(model.Package) {}
+func (s sink) Add(p model.Package) {
+	if _, twice := s.packages[p.Path]; twice {
+		s.t.Fatalf("%s is announced twice", p.Path)
+	}
+	if d := s.documents[p.Manifest]; d == nil || !d.closed {
+		s.t.Errorf("%s is announced before its manifest %s", p.Path, p.Manifest)
+	}
+	s.packages[p.Path] = p
+}
 
-func (s sink) Create(path, mediaType string, lastModified model.Time) (io.WriteCloser, error) {
+func (s sink) Create(path, mediaType string, lastModified model.Time) (model.DocumentWriter, error) {
 	if d := s.documents[path]; d != nil && d.closed {
 		s.t.Fatalf("%s is written twice", path)
 	}
@@ -124,11 +238,18 @@ func (s sink) Create(path, mediaType string, lastModified model.Time) (io.WriteC
 	return d, nil
 }
 
-// Close completes the document.
+// Close completes the document. What follows its kept bytes in the object is
+// another form of it, which is none of our business here.
 func (d *document) Close() error {
+	body := deflate(d.Bytes())
 	d.row.Content, d.closed = modeltest.ContentOf(d.String()), true
+	d.row.Content.Deflated, d.row.Content.Stored = true, int64(len(body))
+	d.kept = body
 	return nil
 }
+
+// Content implements model.DocumentWriter.
+func (d *document) Content() model.Content { return d.row.Content }
 
 // show shows the set as of p with everything up to segment n published, and
 // seals what is not yet sealed.
@@ -163,6 +284,11 @@ func (w *world) takeSnapshot(p model.Position, at model.Time) model.Snapshot {
 			parts, load = append(parts, nil), model.Load{}
 		}
 		parts[len(parts)-1] = append(parts[len(parts)-1], c)
+		for i := range c.Resources {
+			if !c.Resources[i].External() {
+				s.Resources++
+			}
+		}
 		load = load.Plus(next)
 	}
 	if len(parts) == 0 {

@@ -232,7 +232,7 @@ func checkPriority(d *Document, _ []byte) error {
 
 func checkRelations(d *Document, _ []byte) error {
 	for _, l := range d.links() {
-		if !slices.Contains(registered, l.Rel) && !absolute(l.Rel) {
+		if u, err := url.Parse(l.Rel); !slices.Contains(registered, l.Rel) && (err != nil || !u.IsAbs()) {
 			return fmt.Errorf("rel %q", l.Rel)
 		}
 	}
