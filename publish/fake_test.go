@@ -10,6 +10,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,6 +77,13 @@ type memory struct {
 	objects   map[string][]byte
 	created   map[string]time.Time
 	writes    int // transactions
+	packed    model.SegmentNumber
+	spent     model.ContentKey // the last whose bytes in the database are spent
+	freed     model.ContentKey // the last whose bytes in the database are gone
+	due       model.Time       // of spent bytes
+	places    map[model.ContentKey]model.Place
+	full      bool              // the objects have no room
+	resources []*model.Resource // that each change brought; one at most
 }
 
 func newMemory(t *testing.T, segmentSize int) *memory {
@@ -85,7 +93,7 @@ func newMemory(t *testing.T, segmentSize int) *memory {
 		Log: l, t: t, faults: &faults{}, now: modeltest.Start.Time().Add(time.Minute), ready: true,
 		positions: map[string]model.SegmentNumber{}, documents: map[string]model.Document{},
 		snapshot: model.Snapshot{Epoch: 1, At: modeltest.Start},
-		objects:  map[string][]byte{}, created: map[string]time.Time{},
+		objects:  map[string][]byte{}, created: map[string]time.Time{}, places: map[model.ContentKey]model.Place{},
 	}
 }
 
@@ -133,6 +141,7 @@ func (m *memory) backlog() model.Backlog {
 		r := *m.rendering
 		b.Rendering = &r
 	}
+	b.Packed, b.Spent = m.packed, m.due
 	if m.now.Before(m.until) {
 		b.Holder = m.holder
 	}
@@ -236,6 +245,11 @@ func (m *memory) Unreferenced(_ context.Context, keys []string) ([]string, error
 				return true
 			}
 		}
+		for _, p := range m.places {
+			if p.Object == k {
+				return true
+			}
+		}
 		return false
 	}), nil
 }
@@ -245,6 +259,9 @@ type bucket struct{ *memory }
 
 func (b bucket) Create(_ context.Context, key string, r io.Reader) (n int64, err error) {
 	err = b.faults.around("create", func() error {
+		if b.full {
+			return fmt.Errorf("create %s: %w", key, syscall.ENOSPC)
+		}
 		data, err := io.ReadAll(r)
 		if err != nil {
 			return err

@@ -11,6 +11,12 @@
 //     renderers' published positions, as a compare-and-swap: of two publishers
 //     the slower one changes nothing, and its objects are garbage.
 //
+// Then the content of the segments is packed: copied from the database into one
+// object in the order of the log, read back and compared, and one transaction
+// makes the object the place where it lies. The bytes in the database go an hour
+// later. An object of which no transaction knows is garbage, and so is a pack
+// whose content was all copied elsewhere.
+//
 // A snapshot goes the same way, part by part; its last transaction makes it the
 // newest, and a crash goes on after the last part that was stored. A renderer
 // that fails holds up no other. One publisher works on a set at a time, by a
@@ -69,6 +75,18 @@ type Store interface {
 	Seal(ctx context.Context, set model.SetID) (bool, error)
 	// Publish makes everything of p visible in one transaction, or nothing.
 	Publish(ctx context.Context, p model.Publication) error
+	// Loose yields, in the order of the log, the content of the segments after <
+	// s ≤ last that lies in the database and nowhere else.
+	Loose(ctx context.Context, set model.SetID, after, last model.SegmentNumber) iter.Seq2[model.Loose, error]
+	// Places returns where contents are kept, in the order of keys.
+	Places(ctx context.Context, set model.SetID, keys []model.ContentKey) ([]model.Place, error)
+	// OpenContents opens contents as one, joined in the order of keys.
+	OpenContents(ctx context.Context, set model.SetID, keys []model.ContentKey) (model.Kept, error)
+	// Pack makes an object the place of the content that was copied to it.
+	Pack(ctx context.Context, p model.Pack) error
+	// Free removes some of the database bytes of packed content that are due,
+	// and tells whether there are more.
+	Free(ctx context.Context, set model.SetID) (more bool, err error)
 	// Unreferenced returns those of keys that no row and no live intent names.
 	Unreferenced(ctx context.Context, keys []string) ([]string, error)
 }

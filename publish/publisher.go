@@ -62,8 +62,9 @@ type Publisher struct {
 	config  Config
 	holder  string
 
-	mu   sync.Mutex
-	busy map[model.SetID]bool // sets this process works on
+	mu      sync.Mutex            // guards the fields below
+	busy    map[model.SetID]bool  // sets this process works on
+	waiting map[model.SetID]delay // sets that Run leaves alone for a while
 }
 
 // New is a publisher of what store has cut, into objects.
@@ -72,7 +73,7 @@ func New(store Store, objects Objects, c Config) *Publisher {
 	rand.Read(id[:])
 	return &Publisher{
 		store: store, objects: objects, config: c.withDefaults(),
-		holder: hex.EncodeToString(id[:]), busy: map[model.SetID]bool{},
+		holder: hex.EncodeToString(id[:]), busy: map[model.SetID]bool{}, waiting: map[model.SetID]delay{},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // repairs it. An error of one set is logged and tried again later; it stops
 // neither the others nor Run.
 func (p *Publisher) Run(ctx context.Context) error {
-	r := &runner{Publisher: p, slots: make(chan struct{}, p.config.Workers), waiting: map[model.SetID]delay{}}
+	r := &runner{Publisher: p, slots: make(chan struct{}, p.config.Workers)}
 	collected := make(chan struct{})
 	go func() {
 		defer close(collected)
@@ -35,13 +35,13 @@ func (p *Publisher) Run(ctx context.Context) error {
 // delay keeps Run off a set after a failure.
 type delay struct {
 	until    time.Time
-	failures int
+	failures int // in a row
+	err      error
 }
 
 type runner struct {
 	*Publisher
-	slots   chan struct{}
-	waiting map[model.SetID]delay // guarded by mu of Publisher
+	slots chan struct{}
 }
 
 // round starts a worker for every due set that none works on.
@@ -86,13 +86,15 @@ func (r *runner) note(ctx context.Context, set model.SetID, done bool, err error
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 	case err != nil:
 		d := r.waiting[set]
-		d.failures++
+		d.failures, d.err = d.failures+1, err
 		pause := min(time.Second<<min(d.failures-1, 6), time.Minute)
 		d.until = r.config.Now().Add(pause)
 		r.waiting[set] = d
 		r.config.Log.Error("publishing failed; what is published stays as it is", "error", err, "failures", d.failures, "again_in", pause)
 	case !done:
-		r.waiting[set] = delay{until: r.config.Now().Add(500 * time.Millisecond)}
+		d := r.waiting[set]
+		d.until = r.config.Now().Add(500 * time.Millisecond)
+		r.waiting[set] = d
 	default:
 		delete(r.waiting, set)
 	}

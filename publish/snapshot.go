@@ -44,6 +44,7 @@ type snapshotting struct {
 	out     *sink
 	writers []model.PartWriter // of the open part; nil between parts
 	load    model.Load         // of the open part
+	keys    []model.ContentKey // of the open part's content, in order
 }
 
 func (s *snapshotting) render(ctx context.Context) error {
@@ -69,7 +70,7 @@ func (s *snapshotting) render(ctx context.Context) error {
 			}
 		}
 		s.load = s.load.Plus(load)
-		s.state.Resources += hosted(c)
+		s.addKeys(c)
 		s.state.LastRecord = c.Record
 	}
 	if s.state.Parts == 0 { // nothing is live: one empty part
@@ -94,20 +95,20 @@ func (s *snapshotting) render(ctx context.Context) error {
 	return s.publish(ctx, out)
 }
 
-func hosted(c *model.Change) int64 {
-	var n int64
+// addKeys notes the content of a record's resources.
+func (s *snapshotting) addKeys(c *model.Change) {
 	for i := range c.Resources {
-		if !c.Resources[i].External() {
-			n++
+		if r := &c.Resources[i]; !r.External() {
+			s.keys = append(s.keys, r.Key)
+			s.state.Resources++
 		}
 	}
-	return n
 }
 
 func (s *snapshotting) openPart(ctx context.Context, v model.View) error {
 	s.state.Parts++
 	s.out = &sink{ctx: ctx, objects: s.objects, snapshot: s.state.Number}
-	s.load = model.Load{}
+	s.load, s.keys = model.Load{}, s.keys[:0]
 	s.writers = make([]model.PartWriter, 0, len(s.config.Snapshots))
 	for _, r := range s.config.Snapshots {
 		w, err := r.Part(v, s.state.Snapshot, s.state.Parts, s.single, s.out)
@@ -128,6 +129,9 @@ func (s *snapshotting) closePart(ctx context.Context) error {
 		}
 	}
 	s.writers = nil
+	if err := s.arrange(ctx); err != nil {
+		return fmt.Errorf("arrange the content of part %d: %w", s.state.Parts, err)
+	}
 	if s.single {
 		return nil
 	}

@@ -59,7 +59,21 @@ func (w *work) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if w.scope >= Due && w.past(w.backlog.ExpiryDue()) {
+	if w.unpacked() {
+		err := w.packs(ctx)
+		if errors.Is(err, model.ErrHeadMoved) || ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			w.failed[model.Packer] = fmt.Errorf("pack: %w", err)
+		}
+	}
+	if w.frees() {
+		if err := w.free(ctx); err != nil {
+			return err
+		}
+	}
+	if w.expires() {
 		if err := w.expire(ctx); err != nil {
 			return err
 		}
@@ -89,9 +103,20 @@ func (w *work) read(ctx context.Context) error {
 // anything tells whether there is work of the scope, so that a set without any
 // costs no lease.
 func (w *work) anything() bool {
-	return w.behind() || w.wantsSnapshot() ||
-		w.scope >= Due && (w.past(w.backlog.SealDue()) || w.past(w.backlog.ExpiryDue()))
+	return w.behind() || w.unpacked() || w.frees() || w.expires() || w.wantsSnapshot() ||
+		w.scope >= Due && w.past(w.backlog.SealDue())
 }
+
+// unpacked tells whether content waits to be packed.
+func (w *work) unpacked() bool {
+	return w.scope >= Due && w.backlog.Packed < w.backlog.View.Head.Segments
+}
+
+// frees tells whether the database holds bytes whose time is over.
+func (w *work) frees() bool { return w.scope >= Due && w.past(w.backlog.Spent) }
+
+// expires tells whether the time of a superseded snapshot is over.
+func (w *work) expires() bool { return w.scope >= Due && w.past(w.backlog.ExpiryDue()) }
 
 // behind tells whether a renderer that works has segments to publish.
 func (w *work) behind() bool {
@@ -197,7 +222,7 @@ func (w *work) segments(ctx context.Context) error {
 		return nil
 	}
 	publication.Release = w.scope != Segments && len(w.failed) == 0 && w.last(publication.Advances) &&
-		!w.wantsSnapshot() && !w.past(w.backlog.ExpiryDue())
+		!w.unpacked() && !w.frees() && !w.expires() && !w.wantsSnapshot()
 	if err := w.store.Publish(ctx, publication); err != nil {
 		return fmt.Errorf("publish segments: %w", err)
 	}
@@ -241,6 +266,21 @@ func (w *work) seal(ctx context.Context, r Renderer, out *sink) (model.Advance, 
 		advance.To = segments[i].Number
 	}
 	return advance, nil
+}
+
+// free gives back the room of bytes whose time is over. After a while the rest
+// is left to the next turn, so that snapshots do not wait for it.
+func (w *work) free(ctx context.Context) error {
+	const most = 64
+	for range most {
+		if err := w.lease(ctx); err != nil {
+			return err
+		}
+		if more, err := w.store.Free(ctx, w.set); err != nil || !more {
+			return err
+		}
+	}
+	return nil
 }
 
 // expire lets go of superseded snapshots whose time is over.
