@@ -18,10 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the test binary be the gateway command, and one of the processes
-// that write a random history.
+// TestMain lets the test binary be the gateway command, one of the processes that
+// write a random history, and the server that others are compared with.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"gateway": main, writerCommand: runWriter})
+	testscript.Main(m, map[string]func(){"gateway": main, writerCommand: runWriter, bareCommand: runBare})
 }
 
 // TestScripts runs the commands as a user does. Besides the usual commands of

@@ -27,8 +27,8 @@ type site interface {
 
 // publicHandler answers every public path from s, with and without the path of
 // the base URL.
-func publicHandler(s site, log, access *slog.Logger) http.Handler {
-	engine := httpx.New(log, access)
+func publicHandler(s site, log, access *slog.Logger, options ...httpx.Option) http.Handler {
+	engine := httpx.New(log, access, options...)
 	newHome(s, log).register(engine)
 	atompmh.New(s).Register(engine)
 	resourcesync.New(s, model.Limits{}).Register(engine)

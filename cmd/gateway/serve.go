@@ -21,6 +21,7 @@ type serveCommand struct {
 	BaseURL       string        `name:"base-url" placeholder:"URL" help:"URL under which the public reaches the gateway; it may have a path. The store remembers it. Without it: the store's, else one made of the listen address."`
 	Sample        bool          `help:"Load the built-in sample set, river-survey, unless it is there."`
 	AccessLog     string        `default:"-" placeholder:"FILE" help:"Where requests are logged: a file, which is opened again on SIGHUP, - for standard output (default), or off."`
+	MaxTransfers  int           `default:"256" placeholder:"N" help:"How many packages, resources and moving documents may be sent at a time; more are answered 503. Sealed documents are not counted (default 256)."`
 	ShutdownGrace time.Duration `default:"30s" placeholder:"DURATION" help:"How long running requests may take to finish after the first signal (default 30s)."`
 }
 
@@ -38,6 +39,9 @@ The first tries it out, the second is for behind a TLS proxy.`
 }
 
 func (s *serveCommand) Run(c *call) error {
+	if s.MaxTransfers < 1 {
+		return usagef("--max-transfers is %d, want at least 1", s.MaxTransfers)
+	}
 	access, file, err := openAccessLog(s.AccessLog, c.con.out, c.logging)
 	if err != nil {
 		return err
@@ -82,7 +86,7 @@ func (s *serveCommand) Run(c *call) error {
 // serve runs the publisher and the server until the context ends, and returns
 // when both have finished.
 func (s *serveCommand) serve(c *call, st *opened, l net.Listener, access *slog.Logger) error {
-	server := httpx.NewServer(publicHandler(st, c.log, access), c.log, httpx.Timeouts{})
+	server := httpx.NewServer(publicHandler(st, c.log, access, httpx.WithTransfers(s.MaxTransfers)), c.log, httpx.Timeouts{})
 
 	ctx, stop := context.WithCancel(c.ctx)
 	var publishing sync.WaitGroup

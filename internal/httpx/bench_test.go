@@ -42,7 +42,7 @@ func digits(n int) []byte {
 	return b
 }
 
-func whole(b *testing.B, s Stored) http.Handler {
+func gatewayOf(b *testing.B, s Stored) http.Handler {
 	e := New(slog.New(slog.DiscardHandler), slog.New(slog.NewJSONHandler(io.Discard, nil)), WithClock(func() time.Time { return noon }))
 	GET(e, "/doc/:name", func(c *gin.Context) { ServeStored(c, s) })
 	return NewServer(UnderBase(e, func() []string { return []string{"/repo"} }), slog.New(slog.DiscardHandler), Timeouts{}).Handler
@@ -91,7 +91,7 @@ func against(b *testing.B, h, bare http.Handler, status int, header ...string) {
 
 func BenchmarkSealed100KB(b *testing.B) {
 	s, framed := document(b)
-	against(b, whole(b, s), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	against(b, gatewayOf(b, s), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", "application/atom+xml")
 		h.Set("Content-Encoding", "gzip")
@@ -103,7 +103,7 @@ func BenchmarkSealed100KB(b *testing.B) {
 func BenchmarkNotModified(b *testing.B) {
 	s, _ := document(b)
 	tag := etag(s.name(), gzipped)
-	against(b, whole(b, s), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	against(b, gatewayOf(b, s), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
 		h.Set("Etag", tag)
 		h.Set("Cache-Control", Immutable.header())
@@ -114,7 +114,7 @@ func BenchmarkNotModified(b *testing.B) {
 // BenchmarkHandler is the way through the engine without any network.
 func BenchmarkHandler(b *testing.B) {
 	s, _ := document(b)
-	h := whole(b, s)
+	h := gatewayOf(b, s)
 	for name, header := range map[string][]string{
 		"sealed 100 KB": {"Accept-Encoding", "gzip"},
 		"inflated":      {},

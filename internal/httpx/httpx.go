@@ -6,7 +6,7 @@
 //     a condition that holds is answered by 304 or 412 before anything is read.
 //   - gzip and zstd go out only to those who ask for them. What is kept deflated,
 //     or as a zstd frame, is sent as it is, by sendfile if it is a file; identity
-//     is always possible.
+//     is always possible. Short sealed bodies that many ask for come from memory.
 //   - A body that breaks looks broken. Its last bytes are not sent before the sum
 //     of all is right, and after a mistake the connection is aborted, so that no
 //     client takes a part for the whole.
@@ -59,6 +59,7 @@ type surroundings struct {
 	log       *slog.Logger
 	now       func() time.Time
 	transfers transfers
+	hot       hot
 }
 
 func newSurroundings(log *slog.Logger) *surroundings {

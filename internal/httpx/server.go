@@ -101,7 +101,7 @@ type deadlines struct {
 
 // stride is the most that one step writes: a client that takes this much within
 // the stall time is only slow.
-const stride = 64 << 10
+const stride = 128 << 10
 
 func (d *deadlines) writing() {
 	_ = d.control.SetWriteDeadline(d.now().Add(d.stall)) // without deadlines (HTTP/1 in a test) there is no cut-off

@@ -47,7 +47,7 @@ func TestEveryStrideHasItsTime(t *testing.T) {
 	}), time.Minute, w.now)
 	h.ServeHTTP(w, request("GET", "/"))
 	got := strings.Join(w.events, ", ")
-	want := "until 1h1m0s, header, until 2h1m0s, 65536 bytes, until 3h1m0s, 65536 bytes, until 4h1m0s, 1 bytes, until 5h1m0s"
+	want := "until 1h1m0s, header, until 2h1m0s, 131072 bytes, until 3h1m0s, 131072 bytes, until 4h1m0s, 1 bytes, until 5h1m0s"
 	if got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}

@@ -68,16 +68,36 @@ func ServeStored(c *gin.Context, s Stored) {
 		}
 		defer end()
 	}
+	hot := &around(c).hot
+	if s.Caching != Resource {
+		if b := hot.get(p.etag); b != nil {
+			begin(c, status, n)
+			sendBytes(c, b, plan)
+			return
+		}
+	}
 	kept, err := open(c.Request.Context(), &s)
 	if err != nil {
 		Fail(c, err)
 		return
 	}
 	defer kept.Close()
+	if s.Caching != Resource && hot.wants(p.etag, p.length) {
+		s.remember(kept, chosen, p.etag, hot)
+	}
 	begin(c, status, n)
 	b, release := s.body(kept, chosen, n == p.length && status == http.StatusOK)
 	defer release()
 	send(c, b, plan)
+}
+
+// remember puts s in a coding into hot, unless it cannot be read.
+func (s *Stored) remember(kept model.Kept, coding, etag string, hot *hot) {
+	b, release := s.body(kept, coding, true)
+	defer release()
+	if all, err := whole(b, s.length(coding), coding, &s.Content); err == nil {
+		hot.put(etag, all)
+	} // else sending it comes upon the same error
 }
 
 // length is that of s in a coding.
