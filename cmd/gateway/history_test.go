@@ -318,6 +318,14 @@ func (h *history) readMeanwhile(ctx context.Context) {
 			h.t.Errorf("during writes: %v", err)
 			return
 		}
+		if _, _, err := h.witness.ResourceDump(h.capabilityList(h.base)); err != nil {
+			h.t.Errorf("during writes: %v", err)
+			return
+		}
+		if _, _, err := h.witness.ChangeDump(h.capabilityList(h.base)); err != nil {
+			h.t.Errorf("during writes: %v", err)
+			return
+		}
 		time.Sleep(5 * time.Millisecond)
 	}
 }
@@ -399,8 +407,11 @@ func (h *history) compareOverHTTP(base string) {
 }
 
 func mediaTypeOf(url string) string {
-	if strings.Contains(url, "/atom/") {
+	switch {
+	case strings.Contains(url, "/atom/"):
 		return "application/atom+xml"
+	case strings.HasSuffix(url, ".zip"):
+		return "application/zip"
 	}
 	return "application/xml"
 }
@@ -427,7 +438,19 @@ func (h *history) compare(w *fold.Witness, base string, p model.Position, lists 
 	fromChanges := map[string]fold.Resource{}
 	err = cmp.Or(err, fold.Apply(fromChanges, changes, ""))
 	check("change lists", wantResources, fromChanges, err)
+	dumped, until, err := w.ChangeDump(h.capabilityList(base))
+	fromDumps := map[string]fold.Resource{}
+	err = cmp.Or(err, fold.Apply(fromDumps, dumped, ""), fold.Apply(fromDumps, changes, until))
+	if until == "" { // there is no package yet
+		fromDumps = fromChanges
+	}
+	check("change dumps and the open change list", wantResources, fromDumps, err)
 	if lists {
+		fromDump, at, err := w.ResourceDump(h.capabilityList(base))
+		if err == nil {
+			err = cmp.Or(fold.Apply(fromDump, dumped, at), fold.Apply(fromDump, changes, max(at, until)))
+		}
+		check("resource dump and later changes", wantResources, fromDump, err)
 		fromLists, at, err := w.ResourceList(h.capabilityList(base))
 		if err == nil {
 			err = fold.Apply(fromLists, changes, at)

@@ -1,7 +1,7 @@
 // Package fold rebuilds the state of a set from what a stranger can fetch, by
 // following links only: once from the Atom chain, once from the Resource List
-// and the changes after it, once from all Change Lists. It is how tests tell
-// that every protocol says the same as the log.
+// and the changes after it, once from all Change Lists, and so from the dumps. It
+// is how tests tell that every protocol says the same as the log.
 //
 // On its way a [Witness] checks what must hold at any moment, also while others
 // write: the rules of the documents, that every link resolves, and that nothing

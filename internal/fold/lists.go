@@ -35,6 +35,7 @@ type md struct {
 	Hash       string `xml:"hash,attr"`
 	Length     string `xml:"length,attr"`
 	Type       string `xml:"type,attr"`
+	Path       string `xml:"path,attr"`
 }
 
 func (l *list) index() bool { return l.XMLName.Local == "sitemapindex" }
