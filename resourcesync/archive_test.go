@@ -3,6 +3,7 @@ package resourcesync_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -218,4 +219,15 @@ func bare(entries []sitemaptest.Entry) []string {
 		lines = append(lines, fmt.Sprint(e.Loc, e.LastMod, about, e.Links))
 	}
 	return lines
+}
+
+// noSums asks for none of a manifest's sums.
+var noSums sitemap.Sums
+
+func inflate(b []byte) string {
+	plain, err := io.ReadAll(flate.NewReader(bytes.NewReader(b)))
+	if err != nil {
+		panic(err)
+	}
+	return string(plain)
 }

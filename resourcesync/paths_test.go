@@ -15,6 +15,10 @@ func FuzzPaths(f *testing.F) {
 	for _, path := range []string{
 		resourcesync.CapabilityListPath("rivers"), resourcesync.ResourceListPath("rivers"), resourcesync.ChangeListIndexPath("rivers"),
 		resourcesync.ChangeList{Set: "rivers", Epoch: 1, Segment: 12}.Path(), g.IndexPath(), g.PartPath(7),
+		resourcesync.ResourceDumpPath("rivers"), resourcesync.ChangeDumpPath("rivers"), resourcesync.SelectionPath("rivers"), g.DumpPartPath(7),
+		resourcesync.ResourcePackage{Generation: g, Part: 1, Number: 12}.Path(), resourcesync.ResourcePackage{Generation: g, Part: 1, Number: 12}.ManifestPath(),
+		resourcesync.ChangePackage{Set: "rivers", Epoch: 1, Segment: 12}.Path(), resourcesync.ChangePackage{Set: "rivers", Epoch: 1, Segment: 12}.ManifestPath(),
+		resourcesync.ChangeDumpPart{Set: "rivers", Epoch: 1, Number: 3}.Path(), "/rs/rivers/1/resourcedump/1/1-.zip", "/rs/rivers/1/resourcedump/1/1-1-1.zip",
 		"/rs/rivers/1/changelist/1.xml/", "/rs//changelist.xml", "rs/rivers/changelist.xml", "/rs/rivers/1/changelist/.xml",
 		"/rs/rivers/1/changelist/9223372036854775808.xml", "/rs/rivers/+1/changelist/1.xml", "/rs/../changelist.xml", "",
 	} {
@@ -44,6 +48,24 @@ func FuzzPaths(f *testing.F) {
 		check(g.IndexPath(), err)
 		g, n, err := resourcesync.ParsePartPath(path)
 		check(g.PartPath(n), err)
+		set, err = resourcesync.ParseResourceDumpPath(path)
+		check(resourcesync.ResourceDumpPath(set), err)
+		set, err = resourcesync.ParseChangeDumpPath(path)
+		check(resourcesync.ChangeDumpPath(set), err)
+		set, err = resourcesync.ParseSelectionPath(path)
+		check(resourcesync.SelectionPath(set), err)
+		g, n, err = resourcesync.ParseDumpPartPath(path)
+		check(g.DumpPartPath(n), err)
+		p, err := resourcesync.ParseResourcePackagePath(path)
+		check(p.Path(), err)
+		p, err = resourcesync.ParseResourceManifestPath(path)
+		check(p.ManifestPath(), err)
+		s, err := resourcesync.ParseChangePackagePath(path)
+		check(s.Path(), err)
+		s, err = resourcesync.ParseChangeManifestPath(path)
+		check(s.ManifestPath(), err)
+		part, err := resourcesync.ParseChangeDumpPartPath(path)
+		check(part.Path(), err)
 		if taken > 1 {
 			t.Errorf("%q has two meanings", path)
 		}

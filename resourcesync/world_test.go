@@ -6,10 +6,12 @@ import (
 	"compress/flate"
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -50,7 +52,10 @@ type world struct {
 	bodies    map[[32]byte][]byte                 // kept, by the sum of the content
 	keys      map[model.ContentKey]*model.Content // of the log's changes up to indexed
 	indexed   model.Position
-	reads     []int // how many contents were opened at a time
+	reads     []int         // how many contents were opened at a time
+	gate      chan struct{} // nil, or closed when scans of states may begin
+	scans     atomic.Int64  // of states
+	found     int           // records looked up
 	// tags holds the bytes that each entity tag stood for, by path.
 	tags map[string]string
 	// parsed and models save doing the same work for each position again: a log
@@ -71,7 +76,7 @@ func newWorld(t testing.TB, limits model.Limits) *world {
 	quiet := slog.New(slog.DiscardHandler)
 	w := &world{
 		t: t, Log: modeltest.New("rivers", base), limits: limits.WithDefaults(), renderer: resourcesync.NewRenderer(limits),
-		router: httpx.New(quiet, quiet), documents: map[string]*document{}, packages: map[string]model.Package{}, archives: map[string]*archive{},
+		router: httpx.New(slog.New(slog.NewTextHandler(t.Output(), nil)), quiet), documents: map[string]*document{}, packages: map[string]model.Package{}, archives: map[string]*archive{},
 		bodies: map[[32]byte][]byte{}, keys: map[model.ContentKey]*model.Content{}, tags: map[string]string{},
 		parsed: map[string]*sitemaptest.Document{}, models: map[model.Position]copyOfSet{},
 	}
@@ -156,12 +161,26 @@ func (w *world) SegmentPackages(_ context.Context, _ model.SetID, epoch model.Ep
 // Record implements resourcesync.Source. It sees the whole log, as a store does
 // that goes on while a view is a moment old.
 func (w *world) Record(_ context.Context, _ model.SetID, number model.RecordNumber) (*model.Change, error) {
+	w.found++
 	for p := w.Head(); p > 0; p-- {
 		if c := w.At(p); c.Record == number {
 			return c, nil
 		}
 	}
 	return nil, fmt.Errorf("record %d: %w", number, model.ErrNotFound)
+}
+
+// States implements model.Log.
+func (w *world) States(ctx context.Context, set model.SetID, at model.Position, after model.RecordNumber) iter.Seq2[*model.Change, error] {
+	w.scans.Add(1)
+	if w.gate != nil {
+		select {
+		case <-w.gate:
+		case <-ctx.Done():
+			return func(yield func(*model.Change, error) bool) { yield(nil, ctx.Err()) }
+		}
+	}
+	return w.Log.States(ctx, set, at, after)
 }
 
 // OpenContents implements resourcesync.Source.
