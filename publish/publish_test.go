@@ -120,7 +120,9 @@ func TestStalePublisherChangesNothing(t *testing.T) {
 	// another one has published.
 	fast := newPublisher(m, model.Limits{}, &lines{name: "a"}, &lines{name: "b"})
 	overtaken := &overtaker{lines: lines{name: "a"}, then: func() {
+		m.mu.Lock() // the other renderer is at work
 		m.now = m.now.Add(time.Hour)
+		m.mu.Unlock()
 		if err := fast.Publish(t.Context(), 1, publish.First); err != nil {
 			t.Error(err)
 		}

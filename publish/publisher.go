@@ -18,7 +18,8 @@ type Config struct {
 	Renderers []Renderer
 	Snapshots []SnapshotRenderer
 	Limits    model.Limits
-	// Lease is how long a set is reserved at a time: 1 minute.
+	// Lease is how long a set is reserved at a time, and so how long a publisher
+	// that was killed keeps others waiting: 10 seconds.
 	Lease time.Duration
 	// Poll is the pause between two looks for due sets: 200 ms.
 	Poll time.Duration
@@ -33,7 +34,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.Lease, time.Minute)
+	setDefault(&c.Lease, 10*time.Second)
 	setDefault(&c.Poll, 200*time.Millisecond)
 	setDefault(&c.Workers, 2)
 	setDefault(&c.CollectEvery, 6*time.Hour)

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 
@@ -51,12 +52,14 @@ func (h *home) register(r gin.IRoutes) {
 // homeSet is a set as the page shows it.
 type homeSet struct {
 	model.Set
-	Head    model.Head
-	Updated string
-	Feed    string
-	List    string
+	Records string // "12 records"
 	Changes string
-	Page    string
+	Updated model.Time
+
+	Page         string
+	Feed         string
+	ResourceList string
+	ChangeList   string
 	// Capabilities is where its Capability List is, and Link the HTML element
 	// that names it on the pages about the set's records (ResourceSync 1.1
 	// §6.3.3).
@@ -118,15 +121,22 @@ func showSet(base string, v *model.View) homeSet {
 	_, changed := v.Shown()
 	capabilities := base + resourcesync.CapabilityListPath(v.Set.Name)
 	return homeSet{
-		Set: v.Set, Head: v.Head, Updated: changed.String(),
+		Set: v.Set, Records: count(v.Head.Records, "record"), Changes: count(int64(v.Head.Position), "change"), Updated: changed,
 		Page:         base + "/sets/" + v.Set.Name,
 		Feed:         base + atompmh.SubscriptionPath(v.Set.Name),
-		List:         base + resourcesync.ResourceListPath(v.Set.Name),
-		Changes:      base + resourcesync.ChangeListIndexPath(v.Set.Name),
+		ResourceList: base + resourcesync.ResourceListPath(v.Set.Name),
+		ChangeList:   base + resourcesync.ChangeListIndexPath(v.Set.Name),
 		Capabilities: capabilities,
 		// Nothing in the URL needs escaping: the base URL and set names are checked.
 		Link: `<link rel="resourcesync" type="application/xml" href="` + capabilities + `"/>`,
 	}
+}
+
+func count(n int64, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return strconv.FormatInt(n, 10) + " " + of + "s"
 }
 
 func (h *home) ready(c *gin.Context) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -231,23 +232,39 @@ func (k *killing) check() {
 	if len(versions) == 0 {
 		return
 	}
-	base := "http://" + k.address
-	records, err := k.witness.Atom(base + "/atom/rivers")
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	changes, err := k.witness.ChangeList(base + "/rs/rivers/capabilitylist.xml")
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	resources := map[string]fold.Resource{}
-	if err := fold.Apply(resources, changes, ""); err != nil {
-		k.t.Fatal(err)
-	}
+	records, resources := k.published()
 	if len(resources) != 2*len(records) {
 		k.t.Errorf("the Atom chain has %d records, the change lists %d resources", len(records), len(resources))
 	}
 	if err := k.witness.Recheck(mediaTypeOf); err != nil {
 		k.t.Error(err)
+	}
+}
+
+// published folds what serve gives, both ways at one moment: serve goes on
+// publishing meanwhile, so it may take several looks.
+func (k *killing) published() (map[string]fold.Record, map[string]fold.Resource) {
+	k.t.Helper()
+	base := "http://" + k.address
+	for {
+		before, err := k.witness.Atom(base + "/atom/rivers")
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		changes, err := k.witness.ChangeList(base + "/rs/rivers/capabilitylist.xml")
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		resources := map[string]fold.Resource{}
+		if err := fold.Apply(resources, changes, ""); err != nil {
+			k.t.Fatal(err)
+		}
+		after, err := k.witness.Atom(base + "/atom/rivers")
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		if maps.EqualFunc(before, after, func(a, b fold.Record) bool { return a.Updated == b.Updated }) {
+			return after, resources
+		}
 	}
 }
