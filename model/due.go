@@ -40,7 +40,7 @@ func (b *Backlog) SealDue() Time {
 // A past time means now.
 func (b *Backlog) SnapshotDue() Time {
 	v := &b.View
-	if b.Rendering != nil || !v.Ready {
+	if b.Rendering != nil || !v.Ready && v.Snapshot.Number == 0 {
 		return 1
 	}
 	changes := int64(v.Head.Position - v.Snapshot.Position)
@@ -51,10 +51,17 @@ func (b *Backlog) SnapshotDue() Time {
 	if p.SnapshotChanges > 0 && changes >= max(int64(p.SnapshotChanges), int64(v.Head.Resources.Entries)/20) {
 		return 1
 	}
-	if p.SnapshotInterval <= 0 {
+	return b.IntervalDue()
+}
+
+// IntervalDue is when a snapshot of what changed is due for the time that has
+// passed; 0 is never.
+func (b *Backlog) IntervalDue() Time {
+	interval := b.View.Set.Policy.SnapshotInterval
+	if interval <= 0 {
 		return 0
 	}
-	return v.Snapshot.At + micros(p.SnapshotInterval)
+	return b.View.Snapshot.At + micros(interval)
 }
 
 // ExpiryDue is when the first superseded snapshot may go; 0 is never.

@@ -45,6 +45,14 @@ type sink struct {
 // Add implements [model.Sink].
 func (s *sink) Add(p model.Package) { s.packages = append(s.packages, p) }
 
+// size is how many bytes the documents so far are kept in.
+func (s *sink) size() (n int64) {
+	for i := range s.documents {
+		n += s.documents[i].Content.Stored
+	}
+	return n
+}
+
 // Create implements [model.Sink].
 func (s *sink) Create(path, mediaType string, lastModified model.Time) (model.DocumentWriter, error) {
 	if err := s.ctx.Err(); err != nil {

@@ -77,6 +77,7 @@ type memory struct {
 	objects   map[string][]byte
 	created   map[string]time.Time
 	writes    int // transactions
+	leases    int // taken or extended
 	packed    model.SegmentNumber
 	spent     model.ContentKey // the last whose bytes in the database are spent
 	freed     model.ContentKey // the last whose bytes in the database are gone
@@ -95,6 +96,12 @@ func newMemory(t *testing.T, segmentSize int) *memory {
 		snapshot: model.Snapshot{Epoch: 1, At: modeltest.Start},
 		objects:  map[string][]byte{}, created: map[string]time.Time{}, places: map[model.ContentKey]model.Place{},
 	}
+}
+
+func (m *memory) leased() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.leases
 }
 
 func (m *memory) clock() time.Time {
@@ -154,6 +161,7 @@ func (m *memory) Lease(_ context.Context, _ model.SetID, holder string, d time.D
 		defer m.mu.Unlock()
 		if ok = m.holder == holder || !m.now.Before(m.until); ok {
 			m.holder, m.until = holder, m.now.Add(d)
+			m.leases++
 			m.writes++
 		}
 		return nil

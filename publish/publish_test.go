@@ -186,6 +186,82 @@ func TestFailingRendererHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+func TestNewEpochWaitsForAFailingRenderer(t *testing.T) {
+	m := newMemory(t, 5)
+	history(m)
+	m.ready = false
+	broken := &lines{name: "b", fail: errors.New("broken renderer")}
+	p := newPublisher(m, model.Limits{}, &lines{name: "a"}, broken)
+	for range 3 {
+		if err := p.Publish(t.Context(), 1, publish.Due); err == nil {
+			t.Error("the failure was not reported")
+		}
+	}
+	if m.ready || m.snapshot.Number != 1 {
+		t.Errorf("ready %v, snapshot %d, want one snapshot of an epoch that is not ready", m.ready, m.snapshot.Number)
+	}
+	broken.fail = nil
+	if err := p.Publish(t.Context(), 1, publish.Due); err != nil {
+		t.Fatal(err)
+	}
+	check(t, m)
+	if !m.ready || m.snapshot.Number != 1 {
+		t.Errorf("ready %v, snapshot %d after the renderer was mended", m.ready, m.snapshot.Number)
+	}
+}
+
+// A turn that takes longer than a lease keeps the lease.
+func TestLongTurnKeepsItsLease(t *testing.T) {
+	m := newMemory(t, 5)
+	history(m)
+	long := &overtaker{lines: lines{name: "a"}, then: func() {
+		for deadline := time.Now().Add(10 * time.Second); m.leased() < 3; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Error("the lease is not extended during a turn")
+				return
+			}
+		}
+	}}
+	p := publish.New(m, bucket{m}, publish.Config{
+		Renderers: []publish.Renderer{long, &lines{name: "b"}}, Lease: 3 * time.Millisecond, Now: m.clock, Log: slog.New(slog.DiscardHandler),
+	})
+	if err := p.Publish(t.Context(), 1, publish.Due); err != nil {
+		t.Fatal(err)
+	}
+	check(t, m)
+}
+
+// A bulk writer that goes on for hours holds up neither a new epoch nor the
+// snapshots that time makes due.
+func TestBulkWriterTakesSnapshotsThatCannotWait(t *testing.T) {
+	m := newMemory(t, 5)
+	history(m)
+	p := newPublisher(m, model.Limits{}, &lines{name: "a"}, &lines{name: "b"})
+	step := func(what string, want model.SnapshotNumber) {
+		t.Helper()
+		if err := p.Publish(t.Context(), 1, publish.Segments); err != nil {
+			t.Fatal(err)
+		}
+		check(t, m)
+		if m.snapshot.Number != want {
+			t.Errorf("%s: snapshot %d, want %d", what, m.snapshot.Number, want)
+		}
+	}
+	step("while it writes", 0)
+	m.now = m.now.Add(time.Hour)
+	step("after the interval", 1)
+	m.Clock = model.TimeOf(m.now)
+	m.Commit(record(50, "x"))
+	step("after a change long after the last snapshot", 2)
+	m.Commit(record(51, "x"))
+	step("right after it", 2)
+	m.ready, m.snapshot.Number = false, 0 // as a new epoch is
+	step("in a new epoch", 1)
+	if !m.ready {
+		t.Error("the epoch is not ready")
+	}
+}
+
 func TestNothingToDoWritesNothing(t *testing.T) {
 	m := newMemory(t, 5)
 	p := newPublisher(m, model.Limits{}, &lines{name: "a"}, &lines{name: "b"})

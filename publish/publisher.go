@@ -89,8 +89,9 @@ func (p *Publisher) LeaseTime() time.Duration { return p.config.Lease }
 type Scope int
 
 const (
-	// Segments publishes what is cut, and nothing that only time makes due. The
-	// lease is kept: it is for a bulk writer, who ends with another scope.
+	// Segments publishes what is cut, for a bulk writer who goes on and ends with
+	// another scope: nothing is packed and the lease stays. A snapshot is taken
+	// only for an epoch that is not ready, or after the policy's interval.
 	Segments Scope = iota
 	// Due does everything that is due: it cuts a tail that is too old,
 	// publishes what is cut, takes a snapshot, lets superseded ones go.

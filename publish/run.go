@@ -88,6 +88,9 @@ func (r *runner) note(ctx context.Context, set model.SetID, done bool, err error
 		d := r.waiting[set]
 		d.failures, d.err = d.failures+1, err
 		pause := min(time.Second<<min(d.failures-1, 6), time.Minute)
+		if errors.As(err, new(renderFailure)) { // the other renderers are not to wait
+			pause = min(pause, 2*time.Second)
+		}
 		d.until = r.config.Now().Add(pause)
 		r.waiting[set] = d
 		r.config.Log.Error("publishing failed; what is published stays as it is", "error", err, "failures", d.failures, "again_in", pause)

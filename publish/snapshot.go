@@ -148,17 +148,21 @@ func (s *snapshotting) closePart(ctx context.Context) error {
 	return nil
 }
 
-// publish makes the snapshot the newest, and gives the lease back: it is the
-// last thing done in a turn.
+// publish makes the snapshot the newest, and gives the lease back unless a bulk
+// writer goes on: it is the last thing done in a turn.
 func (s *snapshotting) publish(ctx context.Context, out *sink) error {
 	snapshot := s.state.Snapshot
+	release := s.scope != Segments
+	if release {
+		s.letGo()
+	}
 	err := s.store.Publish(ctx, model.Publication{
 		Set: s.set, Epoch: snapshot.Epoch, Holder: s.holder, Documents: out.documents, Packages: out.packages, Snapshot: &snapshot,
-		Ready: !s.backlog.View.Ready && len(s.failed) == 0, Release: true,
+		Ready: !s.backlog.View.Ready && len(s.failed) == 0, Release: release,
 	})
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	s.held = false
+	s.held = !release
 	return nil
 }

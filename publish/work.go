@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
-	"time"
 
 	"gateway/model"
 )
 
 // batch is how many segments of a renderer become visible in one transaction at
-// most.
-const batch = 16
+// most, and batchBytes how many bytes of documents end it.
+const (
+	batch      = 16
+	batchBytes = 32 << 20
+)
 
 // work is one publisher's turn at one set.
 type work struct {
@@ -21,8 +25,8 @@ type work struct {
 	scope Scope
 
 	backlog model.Backlog
-	leased  time.Time        // when the lease was last asked for
 	held    bool             // the lease is ours and not given back
+	unkeep  func()           // ends the keeping of the lease; nil when nobody keeps it
 	failed  map[string]error // renderers that failed in this turn, by name
 }
 
@@ -34,9 +38,11 @@ func (w *work) run(ctx context.Context) (err error) {
 	if err := w.read(ctx); err != nil {
 		return err
 	}
-	if w.scope != Segments {
-		defer func() { err = errors.Join(err, w.release(context.WithoutCancel(ctx))) }()
-	}
+	defer func() {
+		if w.letGo(); w.scope != Segments {
+			err = errors.Join(err, w.release(context.WithoutCancel(ctx)))
+		}
+	}()
 	if !w.anything() {
 		return nil
 	}
@@ -82,12 +88,29 @@ func (w *work) run(ctx context.Context) (err error) {
 		if err := w.snapshot(ctx); err != nil {
 			return fmt.Errorf("snapshot: %w", err)
 		}
+	} else if w.completes() {
+		if err := w.store.Publish(ctx, model.Publication{Set: w.set, Epoch: w.backlog.View.Epoch.Number, Holder: w.holder, Ready: true}); err != nil {
+			return fmt.Errorf("complete the epoch: %w", err)
+		}
 	}
-	var failures []error
-	for _, err := range w.failed {
-		failures = append(failures, err)
+	return failuresOf(w.failed)
+}
+
+// renderFailure is what some renderers failed with in a turn in which the others
+// did their work.
+type renderFailure struct{ error }
+
+func (f renderFailure) Unwrap() error { return f.error }
+
+func failuresOf(failed map[string]error) error {
+	if len(failed) == 0 {
+		return nil
 	}
-	return errors.Join(failures...)
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		all = append(all, failed[name])
+	}
+	return renderFailure{errors.Join(all...)}
 }
 
 func (w *work) read(ctx context.Context) error {
@@ -103,7 +126,7 @@ func (w *work) read(ctx context.Context) error {
 // anything tells whether there is work of the scope, so that a set without any
 // costs no lease.
 func (w *work) anything() bool {
-	return w.behind() || w.unpacked() || w.frees() || w.expires() || w.wantsSnapshot() ||
+	return w.behind() || w.unpacked() || w.frees() || w.expires() || w.wantsSnapshot() || w.completes() ||
 		w.scope >= Due && w.past(w.backlog.SealDue())
 }
 
@@ -116,7 +139,7 @@ func (w *work) unpacked() bool {
 func (w *work) frees() bool { return w.scope >= Due && w.past(w.backlog.Spent) }
 
 // expires tells whether the time of a superseded snapshot is over.
-func (w *work) expires() bool { return w.scope >= Due && w.past(w.backlog.ExpiryDue()) }
+func (w *work) expires() bool { return w.past(w.backlog.ExpiryDue()) }
 
 // behind tells whether a renderer that works has segments to publish.
 func (w *work) behind() bool {
@@ -130,10 +153,13 @@ func (w *work) behind() bool {
 
 func (w *work) wantsSnapshot() bool {
 	b := &w.backlog
-	changed := b.View.Head.Position != b.View.Snapshot.Position || !b.View.Ready
+	missing := !b.View.Ready && b.View.Snapshot.Number == 0 // an epoch begins with one
+	changed := b.View.Head.Position != b.View.Snapshot.Position || missing
 	switch w.scope {
 	case Segments:
-		return false
+		// A bulk writer changes the set faster than snapshots of every so many
+		// changes are worth their while. But it may write for hours.
+		return missing || changed && w.past(b.IntervalDue())
 	case First:
 		return changed && (b.View.Snapshot.Number == 0 || w.past(b.SnapshotDue()))
 	case Snapshot:
@@ -142,40 +168,16 @@ func (w *work) wantsSnapshot() bool {
 	return w.past(b.SnapshotDue())
 }
 
+// completes tells whether all there must be in a new epoch is published, but
+// nobody has said so: a renderer failed when its first snapshot was taken.
+func (w *work) completes() bool {
+	v := &w.backlog.View
+	return !v.Ready && v.Snapshot.Number > 0 && len(w.failed) == 0 && !w.behind()
+}
+
 // past tells whether a due time, 0 for never, has come.
 func (w *work) past(due model.Time) bool {
 	return due != 0 && due <= model.TimeOf(w.config.Now())
-}
-
-// lease makes sure that the set is ours for a while yet.
-func (w *work) lease(ctx context.Context) error {
-	now := w.config.Now()
-	if w.held && (w.leased.IsZero() || now.Sub(w.leased) < w.config.Lease/2) {
-		if w.leased.IsZero() {
-			w.leased = now.Add(-w.config.Lease / 4) // taken by a commit a while ago
-		}
-		return nil
-	}
-	ok, err := w.store.Lease(ctx, w.set, w.holder, w.config.Lease)
-	if err != nil {
-		return fmt.Errorf("lease: %w", err)
-	}
-	if !ok {
-		return model.ErrHeadMoved
-	}
-	w.held, w.leased = true, now
-	return nil
-}
-
-func (w *work) release(ctx context.Context) error {
-	if !w.held {
-		return nil
-	}
-	w.held = false
-	if err := w.store.Release(ctx, w.set, w.holder); err != nil {
-		return fmt.Errorf("release: %w", err)
-	}
-	return nil
 }
 
 // segments publishes the next segments of every renderer that is behind. A
@@ -222,7 +224,10 @@ func (w *work) segments(ctx context.Context) error {
 		return nil
 	}
 	publication.Release = w.scope != Segments && len(w.failed) == 0 && w.last(publication.Advances) &&
-		!w.unpacked() && !w.frees() && !w.expires() && !w.wantsSnapshot()
+		!w.unpacked() && !w.frees() && !w.expires() && !w.wantsSnapshot() && w.backlog.View.Ready
+	if publication.Release {
+		w.letGo()
+	}
 	if err := w.store.Publish(ctx, publication); err != nil {
 		return fmt.Errorf("publish segments: %w", err)
 	}
@@ -264,6 +269,9 @@ func (w *work) seal(ctx context.Context, r Renderer, out *sink) (model.Advance, 
 		}
 		v.Published = segments[i]
 		advance.To = segments[i].Number
+		if out.size() >= batchBytes {
+			break
+		}
 	}
 	return advance, nil
 }
