@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -18,36 +19,60 @@ import (
 // name only after its bytes and the name itself are on disk.
 type Folder struct {
 	dir string
+	id  string
 }
 
 const (
-	claimFile = "store-id" // names the database that the folder belongs to
+	claimFile = "store-id" // the id of the database that the folder belongs to, and its own
 	newDir    = "new"      // files on their way in
 )
 
-// OpenFolder opens, or makes, the folder dir as the object store of the database
-// called id. A folder that belongs to another database is refused: its objects
-// would be taken for garbage.
-func OpenFolder(dir, id string) (*Folder, error) {
+// OpenFolder opens the folder dir as the object store of the database called
+// database, or makes it. known is the ID of the folder that the database
+// remembers, "" for none yet. A folder that belongs to another database is
+// refused: its objects would be taken for garbage. So is any but the known one:
+// in an empty folder, what is published would be missing.
+func OpenFolder(dir, database, known string) (*Folder, error) {
 	f := &Folder{dir: dir}
-	if err := os.MkdirAll(filepath.Join(dir, newDir), 0o755); err != nil {
-		return nil, fmt.Errorf("make object folder: %w", err)
-	}
-	claim := filepath.Join(dir, claimFile)
-	switch owner, err := os.ReadFile(claim); {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := f.place(strings.NewReader(id+"\n"), claim); err != nil && !errors.Is(err, model.ErrExists) {
-			return nil, fmt.Errorf("claim object folder: %w", err)
+	claim, err := os.ReadFile(filepath.Join(dir, claimFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if known != "" {
+			return nil, fmt.Errorf("object folder %s is new or empty, and this database has its objects in another one: use the folder and the database of one store together, or restore both", dir)
 		}
-		return OpenFolder(dir, id)
-	case err != nil:
+		if err := f.claim(database); err != nil {
+			return nil, err
+		}
+		return OpenFolder(dir, database, known)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open object folder: %w", err)
-	case strings.TrimSpace(string(owner)) != id:
-		return nil, fmt.Errorf("object folder %s belongs to another database (its id is %s, the database's is %s): use the folder and the database of one store together",
-			dir, strings.TrimSpace(string(owner)), id)
+	}
+	lines := strings.Fields(string(claim))
+	if len(lines) != 2 {
+		return nil, fmt.Errorf("object folder %s: file %s is damaged", dir, claimFile)
+	}
+	f.id = lines[1]
+	if lines[0] != database || known != "" && f.id != known {
+		return nil, fmt.Errorf("object folder %s belongs to another store (to database %s, this one is %s): use the folder and the database of one store together",
+			dir, lines[0], database)
 	}
 	return f, nil
 }
+
+// claim makes the folder that of a database; of two who try, one does.
+func (f *Folder) claim(database string) error {
+	if err := os.MkdirAll(filepath.Join(f.dir, newDir), 0o755); err != nil {
+		return fmt.Errorf("make object folder: %w", err)
+	}
+	err := f.place(strings.NewReader(database+"\n"+rand.Text()+"\n"), filepath.Join(f.dir, claimFile))
+	if err != nil && !errors.Is(err, model.ErrExists) {
+		return fmt.Errorf("claim object folder: %w", err)
+	}
+	return nil
+}
+
+// ID is random and as old as the folder.
+func (f *Folder) ID() string { return f.id }
 
 // Create implements [Objects].
 func (f *Folder) Create(_ context.Context, key string, r io.Reader) (int64, error) {

@@ -14,7 +14,7 @@ import (
 
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	f, err := publish.OpenFolder(dir, "one")
+	f, err := publish.OpenFolder(dir, "one", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,17 +69,30 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errLost }
 
-func TestFolderOfAnotherDatabase(t *testing.T) {
+func TestFolderOfAnotherStore(t *testing.T) {
 	dir := t.TempDir()
+	var id string
 	for range 2 {
-		if _, err := publish.OpenFolder(dir, "one"); err != nil {
+		f, err := publish.OpenFolder(dir, "one", id)
+		if err != nil {
 			t.Fatal(err)
 		}
+		if id != "" && f.ID() != id {
+			t.Errorf("the folder was %s and is %s", id, f.ID())
+		}
+		id = f.ID()
 	}
-	if _, err := publish.OpenFolder(dir, "two"); err == nil || !strings.Contains(err.Error(), "another database") {
-		t.Errorf("got %v", err)
+	if _, err := publish.OpenFolder(dir, "two", ""); err == nil || !strings.Contains(err.Error(), "another store") {
+		t.Errorf("the folder of another database: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "store-id")); err != nil {
-		t.Error(err)
+	if _, err := publish.OpenFolder(dir, "one", "other"); err == nil || !strings.Contains(err.Error(), "another store") {
+		t.Errorf("another folder of the database: %v", err)
+	}
+	empty := filepath.Join(t.TempDir(), "objects")
+	if _, err := publish.OpenFolder(empty, "one", id); err == nil || !strings.Contains(err.Error(), "new or empty") {
+		t.Errorf("an empty folder for a database that has one: %v", err)
+	}
+	if _, err := os.Stat(empty); !os.IsNotExist(err) {
+		t.Errorf("the refused folder was made: %v", err)
 	}
 }

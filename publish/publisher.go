@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -107,7 +108,14 @@ const (
 // another publisher holds the set, it waits for the lease as long as ctx lets
 // it. The lease is given back at the end, but for the scope Segments.
 func (p *Publisher) Publish(ctx context.Context, set model.SetID, scope Scope) error {
-	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+	return p.PublishWithin(ctx, set, scope, math.MaxInt64)
+}
+
+// PublishWithin is Publish, but when another publisher holds the set for longer
+// than patience, the work is left to that one.
+func (p *Publisher) PublishWithin(ctx context.Context, set model.SetID, scope Scope, patience time.Duration) error {
+	began := time.Now()
+	for pause := 10 * time.Millisecond; time.Since(began) < patience; pause = min(2*pause, time.Second) {
 		done, err := p.try(ctx, set, scope)
 		if done || err != nil {
 			return err
@@ -116,6 +124,8 @@ func (p *Publisher) Publish(ctx context.Context, set model.SetID, scope Scope) e
 			return err
 		}
 	}
+	p.config.Log.Info("another process publishes the set and goes on with what was written here", "set", set)
+	return nil
 }
 
 // try publishes set unless another publisher, of this process or another, is at

@@ -65,6 +65,28 @@ func (s *Store) DatabaseID(ctx context.Context) (string, error) {
 	return meta(s.reader.WithContext(ctx), "id")
 }
 
+// ObjectStore is the id of the object store that the database's objects are in,
+// or "" when none was claimed yet.
+func (s *Store) ObjectStore(ctx context.Context) (string, error) {
+	return meta(s.reader.WithContext(ctx), "object_store")
+}
+
+// ClaimObjectStore makes the object store called id that of the database, unless
+// another one is: then the error is [model.ErrExists].
+func (s *Store) ClaimObjectStore(ctx context.Context, id string) error {
+	return s.write(ctx, "claim the object store", 0, func(t *tx) error {
+		row := metaRow{Name: "object_store", Value: id}
+		if err := t.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
+			return err
+		}
+		claimed, err := meta(t.db, "object_store")
+		if err == nil && claimed != id {
+			err = model.ErrExists
+		}
+		return err
+	})
+}
+
 // BaseURL is the base URL of the store, without trailing slash, or "" when it
 // has none yet.
 func (s *Store) BaseURL(ctx context.Context) (string, error) {

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"gateway/ingest"
 	"gateway/model"
@@ -90,6 +91,11 @@ func (l *loader) committed(ctx context.Context, set model.Set, c ingest.Committe
 	return ctx.Err()
 }
 
+// patience is how long an import waits at its end for another process that
+// publishes the same set. A publisher that was killed is waited for, a bulk
+// import that goes on is not: it publishes what this one wrote.
+const patience = 15 * time.Second
+
 // publish ends the loader: it does what is due in the sets written to, several
 // at a time, and lets their leases go. A set's first import ends with a
 // snapshot. When ctx is done already only the leases go, so that a running serve
@@ -110,7 +116,7 @@ func (l *loader) publish(ctx context.Context) error {
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for name := range names {
-				if err := l.publisher.Publish(ctx, l.seen[name].ID, publish.First); err != nil {
+				if err := l.publisher.PublishWithin(ctx, l.seen[name].ID, publish.First, patience); err != nil {
 					mu.Lock()
 					failed = append(failed, fmt.Errorf("set %s: %w", name, err))
 					mu.Unlock()

@@ -31,12 +31,15 @@ func sampleSet() model.Set {
 	}
 }
 
-// loadSample makes the sample set unless it is there, whatever became of it.
+// loadSample makes and fills the sample set unless it has records, whatever
+// became of them.
 func loadSample(c *call, st *opened) error {
 	set := sampleSet()
-	if _, err := st.CreateSet(c.ctx, set); errors.Is(err, model.ErrExists) {
-		return nil
-	} else if err != nil {
+	if _, err := st.CreateSet(c.ctx, set); err != nil && !errors.Is(err, model.ErrExists) {
+		return err
+	}
+	v, err := st.View(c.ctx, set.Name, "")
+	if err != nil || v.Head.Position > 0 {
 		return err
 	}
 	files, err := fs.Glob(sampleFiles, "sample/*.jsonl")

@@ -82,8 +82,17 @@ func (o *opened) openObjects(c *call, dir string) error {
 	if err != nil {
 		return err
 	}
-	if o.objects.Folder, err = publish.OpenFolder(dir, id); err != nil {
+	known, err := o.ObjectStore(c.ctx)
+	if err != nil {
+		return err
+	}
+	if o.objects.Folder, err = publish.OpenFolder(dir, id, known); err != nil {
 		return usageError{fmt.Errorf("open object store %s: %w", dir, err)}
+	}
+	if known == "" {
+		if err := o.ClaimObjectStore(c.ctx, o.objects.ID()); err != nil {
+			return usageError{fmt.Errorf("make %s the database's object store: %w", dir, err)}
+		}
 	}
 	o.publisher = publish.New(o.Store, o.objects, publish.Config{
 		Renderers: renderers(), Snapshots: []publish.SnapshotRenderer{resourcesync.NewRenderer(model.Limits{})}, Log: c.log,
