@@ -27,6 +27,9 @@ type Publication struct {
 	Snapshot *Snapshot
 	// Expire removes the documents of superseded snapshots.
 	Expire []SnapshotNumber
+	// Pack, when not nil, is a pack of the log that is taken in the same
+	// transaction; it is small.
+	Pack *Pack
 	// Ready makes the epoch's moving documents available.
 	Ready bool
 	// Release gives the lease back in the same transaction.

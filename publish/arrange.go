@@ -29,6 +29,13 @@ func (s *snapshotting) arrange(ctx context.Context) error {
 	if countRuns(s.keys, places) <= maxRuns {
 		return nil
 	}
+	// The pack of the log comes first, or it would undo the arrangement.
+	if s.pending != nil {
+		if err := s.store.Pack(ctx, *s.pending); err != nil {
+			return err
+		}
+		s.pending = nil
+	}
 	keys := s.keys[:0]
 	lengths := make([]int64, 0, len(places))
 	for i := range places {

@@ -203,8 +203,11 @@ func (m *memory) Publish(_ context.Context, p model.Publication) error {
 				return model.ErrHeadMoved
 			}
 		}
-		if p.Snapshot != nil && p.Snapshot.Number <= m.snapshot.Number {
+		if p.Snapshot != nil && p.Snapshot.Number <= m.snapshot.Number || p.Pack != nil && !m.takes(p.Pack) {
 			return model.ErrHeadMoved
+		}
+		if p.Pack != nil {
+			m.take(p.Pack)
 		}
 		for _, a := range p.Advances {
 			m.positions[a.Renderer] = a.To

@@ -111,28 +111,37 @@ func (m *memory) OpenContents(_ context.Context, _ model.SetID, keys []model.Con
 	return kept{bytes.NewReader(all)}, nil
 }
 
+// takes tells whether p is taken as it stands.
+func (m *memory) takes(p *model.Pack) bool {
+	return (p.To == 0 || p.From == m.packed) && model.TimeOf(m.now) <= p.Until
+}
+
+func (m *memory) take(p *model.Pack) {
+	var start int64
+	for _, c := range p.Contents {
+		b := m.objects[p.Object][start:][:c.Stored]
+		if crc32.ChecksumIEEE(b) != c.Sum || !bytes.Equal(b, contentOf(m.resource(c.Key))) {
+			m.t.Errorf("content %d is not what pack %s holds at %d", c.Key, p.Object, start)
+		}
+		m.places[c.Key] = model.Place{Object: p.Object, Start: start, Stored: c.Stored}
+		start += c.Stored
+	}
+	if p.To > 0 {
+		m.packed = p.To
+		for r := range m.fresh(m.Cut()[p.To-1]) {
+			m.spent, m.due = r.Key, model.TimeOf(m.now.Add(time.Hour))
+		}
+	}
+}
+
 func (m *memory) Pack(_ context.Context, p model.Pack) error {
 	return m.faults.around("pack", func() error {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.holder != p.Holder && m.now.Before(m.until) || p.To > 0 && p.From != m.packed || model.TimeOf(m.now) > p.Until {
+		if m.holder != p.Holder && m.now.Before(m.until) || !m.takes(&p) {
 			return model.ErrHeadMoved
 		}
-		var start int64
-		for _, c := range p.Contents {
-			b := m.objects[p.Object][start:][:c.Stored]
-			if crc32.ChecksumIEEE(b) != c.Sum || !bytes.Equal(b, contentOf(m.resource(c.Key))) {
-				m.t.Errorf("content %d is not what pack %s holds at %d", c.Key, p.Object, start)
-			}
-			m.places[c.Key] = model.Place{Object: p.Object, Start: start, Stored: c.Stored}
-			start += c.Stored
-		}
-		if p.To > 0 {
-			m.packed = p.To
-			for r := range m.fresh(m.Cut()[p.To-1]) {
-				m.spent, m.due = r.Key, model.TimeOf(m.now.Add(time.Hour))
-			}
-		}
+		m.take(&p)
 		if p.Release {
 			m.until = time.Time{}
 		}

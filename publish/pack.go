@@ -20,6 +20,9 @@ const (
 	// transaction stays small with them.
 	packBytes    = 64 << 20
 	packContents = 100_000
+	// besideContents is how much a pack may hold that is taken in the transaction
+	// that publishes a snapshot: of thousands of small sets, each one less counts.
+	besideContents = 5_000
 	// packName is the random part of a pack's key, in bytes. Its digest cannot
 	// be in the key, because it is written as it is read.
 	packName = 16
@@ -41,6 +44,10 @@ func (w *work) packs(ctx context.Context) error {
 		pack.From, pack.To = from, last
 		if loose.more {
 			pack.To = loose.at.Segment - 1
+		}
+		if pack.To == last && len(pack.Contents) <= besideContents && w.wantsSnapshot() {
+			w.pending = &pack
+			break
 		}
 		pack.Release = pack.To == last && len(w.failed) == 0 && !w.frees() && !w.expires() && !w.wantsSnapshot() && w.backlog.View.Ready
 		if pack.Release {

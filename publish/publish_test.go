@@ -305,8 +305,8 @@ func TestSmallSetCost(t *testing.T) {
 		}
 	}
 	check(t, m)
-	if m.writes != 3 {
-		t.Errorf("publishing, packing and listing a small set took %d transactions, want 3", m.writes)
+	if m.writes != 2 {
+		t.Errorf("publishing, packing and listing a small set took %d transactions, want 2", m.writes)
 	}
 	if len(m.objects) != 4 {
 		t.Errorf("%d objects, want one for each renderer, one list and one pack", len(m.objects))

@@ -140,11 +140,12 @@ func (s *snapshotting) closePart(ctx context.Context) error {
 	}
 	progress := s.state
 	err := s.store.Publish(ctx, model.Publication{
-		Set: s.set, Epoch: s.state.Epoch, Holder: s.holder, Documents: s.out.documents, Packages: s.out.packages, Rendering: &progress,
+		Set: s.set, Epoch: s.state.Epoch, Holder: s.holder, Documents: s.out.documents, Packages: s.out.packages, Rendering: &progress, Pack: s.pending,
 	})
 	if err != nil {
 		return fmt.Errorf("store part %d: %w", s.state.Parts, err)
 	}
+	s.pending = nil
 	return nil
 }
 
@@ -157,7 +158,7 @@ func (s *snapshotting) publish(ctx context.Context, out *sink) error {
 		s.letGo()
 	}
 	err := s.store.Publish(ctx, model.Publication{
-		Set: s.set, Epoch: snapshot.Epoch, Holder: s.holder, Documents: out.documents, Packages: out.packages, Snapshot: &snapshot,
+		Set: s.set, Epoch: snapshot.Epoch, Holder: s.holder, Documents: out.documents, Packages: out.packages, Snapshot: &snapshot, Pack: s.pending,
 		Ready: !s.backlog.View.Ready && len(s.failed) == 0, Release: release,
 	})
 	if err != nil {

@@ -28,6 +28,7 @@ type work struct {
 	held    bool             // the lease is ours and not given back
 	unkeep  func()           // ends the keeping of the lease; nil when nobody keeps it
 	failed  map[string]error // renderers that failed in this turn, by name
+	pending *model.Pack      // to be taken with the next publication of the snapshot
 }
 
 // run does the work in the order that keeps the greatest part visible soonest:

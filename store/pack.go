@@ -125,13 +125,7 @@ func (p *loosePage) read(ctx context.Context, s *Store, set model.SetID, after, 
 // [Store.Free]. A pack of the log is taken in one transaction; of a copy, which
 // is right after each of them, a transaction takes a part.
 func (s *Store) Pack(ctx context.Context, p model.Pack) error {
-	var contents []placed
-	var size int64
-	for _, c := range p.Contents {
-		contents = append(contents, placed{c.Key, place{start: size, stored: c.Stored, sum: c.Sum, summed: true}})
-		size += c.Stored
-	}
-	slices.SortFunc(contents, func(a, b placed) int { return cmp.Compare(a.key, b.key) })
+	contents, size := placedOf(&p)
 	const most = 10_000 // they may be in as many pages
 	if p.To > 0 || len(contents) <= most {
 		return s.pack(ctx, &p, size, contents)
@@ -156,15 +150,7 @@ func (s *Store) pack(ctx context.Context, p *model.Pack, size int64, contents []
 				return fmt.Errorf("the lease is lost: %w", model.ErrHeadMoved)
 			}
 		}
-		if t.now() > p.Until {
-			return fmt.Errorf("object %s may have been collected: %w", p.Object, model.ErrHeadMoved)
-		}
-		if p.To > 0 {
-			if err := t.advancePacks(p); err != nil {
-				return err
-			}
-		}
-		if err := t.takePack(p.Object, size, contents); err != nil {
+		if err := t.pack(p, size, contents); err != nil {
 			return err
 		}
 		if p.Release && p.Holder != "" {
@@ -172,6 +158,38 @@ func (s *Store) pack(ctx context.Context, p *model.Pack, size int64, contents []
 		}
 		return nil
 	})
+}
+
+// placedOf is where the content of p will lie, by rising key, and the size of
+// its object.
+func placedOf(p *model.Pack) (contents []placed, size int64) {
+	for _, c := range p.Contents {
+		contents = append(contents, placed{c.Key, place{start: size, stored: c.Stored, sum: c.Sum, summed: true}})
+		size += c.Stored
+	}
+	slices.SortFunc(contents, func(a, b placed) int { return cmp.Compare(a.key, b.key) })
+	return contents, size
+}
+
+// packBeside takes the pack that comes with a publication.
+func (t *tx) packBeside(p *model.Publication) error {
+	if p.Pack == nil {
+		return nil
+	}
+	contents, size := placedOf(p.Pack)
+	return t.pack(p.Pack, size, contents)
+}
+
+func (t *tx) pack(p *model.Pack, size int64, contents []placed) error {
+	if t.now() > p.Until {
+		return fmt.Errorf("object %s may have been collected: %w", p.Object, model.ErrHeadMoved)
+	}
+	if p.To > 0 {
+		if err := t.advancePacks(p); err != nil {
+			return err
+		}
+	}
+	return t.takePack(p.Object, size, contents)
 }
 
 // advancePacks moves the position of packing over the segments of p, and notes

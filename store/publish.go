@@ -27,7 +27,7 @@ func (s *Store) Publish(ctx context.Context, p model.Publication) error {
 			}
 		}
 		for _, step := range []func(*model.Publication) error{
-			t.advance, t.addDocuments, t.addPackages, t.render, t.publishSnapshot, t.expire, t.getReady, t.forgetEpochs,
+			t.advance, t.addDocuments, t.addPackages, t.packBeside, t.render, t.publishSnapshot, t.expire, t.getReady, t.forgetEpochs,
 		} {
 			if err := step(&p); err != nil {
 				return err
