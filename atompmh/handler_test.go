@@ -87,8 +87,12 @@ func TestDocumentsOverHTTP(t *testing.T) {
 				if c := request(h, "GET", doc.path, "If-None-Match", tag).Code; c != http.StatusNotModified {
 					t.Errorf("If-None-Match: status %d", c)
 				}
-				if c := request(h, "GET", doc.path, "If-Modified-Since", head.Get("Last-Modified")).Code; c != http.StatusNotModified {
-					t.Errorf("If-Modified-Since: status %d", c)
+				want := http.StatusOK // two versions of a moving document can have the same date
+				if strings.Contains(doc.caching, "immutable") {
+					want = http.StatusNotModified
+				}
+				if c := request(h, "GET", doc.path, "If-Modified-Since", head.Get("Last-Modified")).Code; c != want {
+					t.Errorf("If-Modified-Since: status %d, want %d", c, want)
 				}
 			})
 			t.Run("the same in gzip", func(t *testing.T) {

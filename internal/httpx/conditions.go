@@ -10,10 +10,15 @@ import (
 type validators struct {
 	etag     string    // strong, with its quotes
 	modified time.Time // whole seconds; zero: none
+	// moving: modified is told and decides nothing. It is a time of the log, and
+	// two versions of a moving document can have the same one: a second may hold
+	// several changes, and what was logged is shown later than it was logged.
+	moving bool
 }
 
 // condition evaluates the preconditions of r in their order (RFC 9110 §13.2.2).
-// It returns 304, 412, or 0 when the request goes on.
+// It returns 304, 412, or 0 when the request goes on. If-Modified-Since of a
+// moving document is ignored, as RFC 9110 §13.1.3 allows.
 func condition(r *http.Request, v validators) int {
 	if matches := r.Header["If-Match"]; len(matches) > 0 {
 		if !matchesTag(matches, v.etag, strong) {
@@ -26,7 +31,7 @@ func condition(r *http.Request, v validators) int {
 		if matchesTag(none, v.etag, weak) {
 			return http.StatusNotModified
 		}
-	} else if t, ok := date(r.Header, "If-Modified-Since"); ok && !v.modified.IsZero() && !v.modified.After(t) {
+	} else if t, ok := date(r.Header, "If-Modified-Since"); ok && !v.moving && !v.modified.IsZero() && !v.modified.After(t) {
 		return http.StatusNotModified
 	}
 	return 0
@@ -43,7 +48,7 @@ func sameRange(r *http.Request, v validators) bool {
 		return given == v.etag
 	}
 	t, err := http.ParseTime(given)
-	return err == nil && !v.modified.IsZero() && t.Equal(v.modified)
+	return err == nil && !v.moving && !v.modified.IsZero() && t.Equal(v.modified)
 }
 
 // comparison of entity tags (RFC 9110 §8.8.3.2).

@@ -2,9 +2,12 @@ package httpx
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/gin-gonic/gin"
 
 	"gateway/model"
 )
@@ -71,6 +74,34 @@ func TestConditions(t *testing.T) {
 				t.Errorf("Content-Length %s for %d bytes", n, len(body))
 			}
 		})
+	}
+}
+
+// TestDateOfMoving shows why a date decides nothing about a moving document: the
+// next version of the same second has the same one.
+func TestDateOfMoving(t *testing.T) {
+	first, kept := store([]byte("first"), false)
+	second, then := store([]byte("second"), false)
+	s := Stored{Content: first, LastModified: model.TimeOf(noon.Add(-time.Hour)), Caching: Moving, Open: kept.open}
+	e := engine(t, io.Discard)
+	GET(e, "/stored", func(c *gin.Context) { ServeStored(c, s) })
+	GET(e, "/rendered", func(c *gin.Context) {
+		ServeRendered(c, Rendered{
+			ETag: s.name(), LastModified: s.LastModified, Caching: Moving,
+			Render: func(b []byte) ([]byte, error) { return append(b, "rendered"...), nil },
+		})
+	})
+	for _, path := range []string{"/stored", "/rendered"} {
+		s.Content, s.Open = first, kept.open
+		res := ask(e, "GET", path)
+		date := res.Header.Get("Last-Modified")
+		if date == "" || ask(e, "GET", path, "If-None-Match", res.Header.Get("Etag")).StatusCode != 304 {
+			t.Fatalf("%s: Last-Modified %q, %v", path, date, res.Header)
+		}
+		s.Content, s.Open = second, then.open
+		if res := ask(e, "GET", path, "If-Modified-Since", date); res.StatusCode != 200 {
+			t.Errorf("%s: %d for other bytes of the same second", path, res.StatusCode)
+		}
 	}
 }
 

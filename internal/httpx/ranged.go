@@ -28,7 +28,7 @@ type Ranged struct {
 // packed gains nothing from another one.
 func ServeRanged(c *gin.Context, r Ranged) {
 	p := representation{
-		validators: validators{etag: etag(r.ETag, identity), modified: lastModified(r.LastModified.Time(), around(c).now(), r.Caching)},
+		validators: validators{etag: etag(r.ETag, identity), modified: lastModified(r.LastModified.Time(), around(c).now(), r.Caching), moving: r.Caching == Moving},
 		mediaType:  r.Type, coding: identity, caching: r.Caching, ranged: true, length: r.Size,
 	}
 	p.announce(c.Writer.Header())

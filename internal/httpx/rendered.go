@@ -56,7 +56,7 @@ func ServeRendered(c *gin.Context, r Rendered) {
 		return
 	}
 	p := representation{
-		validators: validators{modified: lastModified(r.LastModified.Time(), around(c).now(), r.Caching)},
+		validators: validators{modified: lastModified(r.LastModified.Time(), around(c).now(), r.Caching), moving: r.Caching == Moving},
 		mediaType:  r.Type, coding: chosen, caching: r.Caching,
 	}
 	if r.ETag != "" {

@@ -3,6 +3,7 @@ package httpx
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -38,7 +39,7 @@ func ServeStored(c *gin.Context, s Stored) {
 	p := representation{
 		validators: validators{
 			etag:     etag(s.name(), chosen),
-			modified: lastModified(s.LastModified.Time(), around(c).now(), s.Caching),
+			modified: lastModified(s.LastModified.Time(), around(c).now(), s.Caching), moving: s.Caching == Moving,
 		},
 		mediaType: s.Type, coding: chosen, caching: s.Caching, ranged: s.Caching != Moving, length: s.length(chosen),
 	}
@@ -139,6 +140,12 @@ func (s *Stored) name() string {
 
 func open(ctx context.Context, s *Stored) (model.Kept, error) {
 	kept, err := s.Open(ctx)
+	if errors.Is(err, model.ErrNotFound) || errors.Is(err, model.ErrGone) {
+		// The row of the document is there, so its bytes are lost, and that is ours
+		// to repair. A 404 would say that there is no such document, which a
+		// harvester takes for a deletion.
+		return nil, fmt.Errorf("open content %x: %v", s.Content.SHA256, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open content %x: %w", s.Content.SHA256, err)
 	}

@@ -142,6 +142,19 @@ func TestBrokenBodyLooksBroken(t *testing.T) {
 	})
 }
 
+func TestLostContentIsNoDeletion(t *testing.T) {
+	for _, lost := range []error{model.ErrNotFound, model.ErrGone} {
+		c, shelf := store(sample(100), true)
+		shelf.failing = fmt.Errorf("object o/1: %w", lost)
+		var log bytes.Buffer
+		e := engine(t, &log)
+		GET(e, "/doc", func(g *gin.Context) { ServeStored(g, Stored{Content: c, Caching: Resource, Open: shelf.open}) })
+		if res := ask(e, "GET", "/doc"); res.StatusCode != 500 || !strings.Contains(log.String(), "object o/1") {
+			t.Errorf("%v: %d, log %q", lost, res.StatusCode, log.String())
+		}
+	}
+}
+
 // fetch gets path over a connection and returns what the client sees go wrong.
 func fetch(t testing.TB, h http.Handler, path string, header ...string) error {
 	t.Helper()
