@@ -12,22 +12,42 @@ import (
 // at each request, because a rebase changes it while the process runs; it is the
 // path of the base URL as it stands there, "" or "/repo", and then those of
 // former base URLs, whose documents are gone and not unknown. A path that begins
-// with a prefix is taken to have it.
+// with a prefix is taken to have it, with the longest one where several fit: a
+// store that moved from /repo/v1 to /repo is still asked below /repo/v1.
 func UnderBase(h http.Handler, basePaths func() []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		found := r.URL
 		for _, base := range basePaths() {
 			path, raw, ok := below(r.URL, strings.TrimRight(base, "/"))
-			if !ok {
+			if !ok || found != r.URL && len(path) >= len(found.Path) {
 				continue
 			}
-			inner, u := *r, *r.URL
+			u := *r.URL
 			u.Path, u.RawPath = path, raw
-			inner.URL = &u
+			found = &u
+		}
+		if found != r.URL {
+			inner := *r
+			inner.URL = found
 			r = &inner
-			break
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// TakenSegment is the first segment of basePath if documents here begin with the
+// same one, or "". No base URL may have such a path: a request whose prefix a
+// proxy has taken off could not be told from one that has it still.
+func TakenSegment(basePath string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(basePath, "/"), "/")
+	if plain, err := url.PathUnescape(first); err == nil {
+		first = plain
+	}
+	switch first {
+	case "atom", "rs", "r", "sets", "healthz", "readyz", "robots.txt", "sitemap.xml", ".well-known":
+		return first
+	}
+	return ""
 }
 
 // below cuts base off the path of u. An encoded path loses as many segments as

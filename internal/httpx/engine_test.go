@@ -169,6 +169,18 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
+func TestTakenSegment(t *testing.T) {
+	for path, want := range map[string]string{
+		"": "", "/": "", "/repo": "", "/repo/atom": "", "/rsx/r": "", "/atoms": "",
+		"/atom": "atom", "/atom/x": "atom", "/rs": "rs", "/r/x/": "r", "/sets": "sets", "/healthz": "healthz", "/readyz": "readyz",
+		"/robots.txt": "robots.txt", "/sitemap.xml": "sitemap.xml", "/.well-known/x": ".well-known", "/%61tom": "atom",
+	} {
+		if got := TakenSegment(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
+
 func TestUnderBase(t *testing.T) {
 	base := ""
 	h := UnderBase(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,6 +208,9 @@ func TestUnderBase(t *testing.T) {
 		{"/new,/old", "/old/r", "/r /r"},
 		{",/old", "/old/r", "/r /r"},
 		{"/new,/old", "/new/old/r", "/old/r /old/r"},
+		{"/repo,/repo/v1", "/repo/v1/r", "/r /r"},
+		{"/repo,/repo/v1", "/repo/v1x/r", "/v1x/r /v1x/r"},
+		{"/repo/v1,/repo", "/repo/r/x%2Fy", "/r/x/y /r/x%2Fy"},
 	} {
 		base = row.base
 		if got := content(t, ask(h, "GET", row.path)); got != row.want {
