@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"gateway/internal/httpx"
 	"gateway/model"
 )
 
@@ -36,6 +37,9 @@ func parseBaseURL(s string) (string, error) {
 		return "", fmt.Errorf("base URL %q has a query or a fragment", s)
 	}
 	path := strings.TrimRight(u.EscapedPath(), "/")
+	if taken := httpx.TakenSegment(path); taken != "" {
+		return "", fmt.Errorf("base URL %q: its path must not begin with /%s, which is a path of the gateway itself", s, taken)
+	}
 	for i, segment := range strings.Split(path, "/") {
 		if segment == "" && i > 0 || segment == "." || segment == ".." {
 			return "", fmt.Errorf("base URL %q has an empty, . or .. segment in its path", s)
