@@ -434,7 +434,7 @@ func TestRanges(t *testing.T) {
 			t.Fatalf("%d members", len(a.members))
 		}
 		random := rand.New(rand.NewPCG(1, 2))
-		for range 300 {
+		for range 80 {
 			from := random.IntN(size)
 			to := from + random.IntN(min(size-from, 1+random.IntN(200_000)))
 			answer := w.ask(http.MethodGet, a.path, "Range", fmt.Sprintf("bytes=%d-%d", from, to))
