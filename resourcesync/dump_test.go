@@ -407,7 +407,7 @@ func bigWorld(t testing.TB) *world {
 	w.Set.Policy.SegmentSize = 25_000
 	for i := range 12 {
 		resources := []model.Resource{w.text(model.Representation, "dc.xml", "application/xml", "<dc/>")}
-		for n := range 700 {
+		for n := range 400 {
 			content := strings.Repeat(fmt.Sprintf("%d,%d;", i, n), n%7)
 			if n%2 == 0 && content != "" {
 				resources = append(resources, w.deflated(model.File, fmt.Sprint(n, ".txt"), "text/plain", content))
@@ -430,11 +430,11 @@ func TestRanges(t *testing.T) {
 	for _, dumpPath := range []string{resourcesync.ResourceDumpPath("rivers"), resourcesync.ChangeDumpPath("rivers")} {
 		a := w.packagesOf(dumpPath, dumpPath[len("/rs/rivers/"):len(dumpPath)-len(".xml")])[0]
 		size := len(a.bytes)
-		if len(a.members) != 12*701 {
+		if len(a.members) != 12*401 {
 			t.Fatalf("%d members", len(a.members))
 		}
 		random := rand.New(rand.NewPCG(1, 2))
-		for range 300 {
+		for range 80 {
 			from := random.IntN(size)
 			to := from + random.IntN(min(size-from, 1+random.IntN(200_000)))
 			answer := w.ask(http.MethodGet, a.path, "Range", fmt.Sprintf("bytes=%d-%d", from, to))

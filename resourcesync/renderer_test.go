@@ -49,7 +49,7 @@ func TestBound(t *testing.T) {
 			}
 		}
 		log := fixed{c}
-		v := model.View{Set: model.Set{ID: 1, Name: strings.Repeat("s", 64)}}
+		v := model.View{Set: model.Set{ID: 1, Name: strings.Repeat("s", 64), Policy: model.DefaultPolicy()}}
 		v.Epoch = model.Epoch{Number: 1, BaseURL: "https://" + strings.Repeat("b", model.MaxBaseURL-8)}
 		seg := model.Segment{Number: 1, First: 1, Last: 1, From: modeltest.Start, Until: modeltest.Start + 2}
 
@@ -63,6 +63,11 @@ func TestBound(t *testing.T) {
 		}
 		if got, bound := out.n-frame.n, model.Bound(c); got > bound.Bytes {
 			r.Errorf("change list: %d bytes, bound %d", got, bound.Bytes)
+		}
+		// 50,000 entries of 40 MiB with their paths stay below 50 MB.
+		const path = 160
+		if got, bound := out.manifest.n-frame.manifest.n, model.Bound(c); got > bound.Bytes+bound.Entries*path {
+			r.Errorf("manifest: %d bytes, bound %d", got, bound.Bytes+bound.Entries*path)
 		}
 		out, frame = counter{}, counter{}
 		for sink, records := range map[*counter][]*model.Change{&out: {c}, &frame: nil} {
@@ -184,6 +189,11 @@ func TestFailures(t *testing.T) {
 // BenchmarkPart renders a Resource List of 50,000 resources, two a record, into
 // nothing.
 func BenchmarkPart(b *testing.B) {
+	b.Run("list", func(b *testing.B) { benchmarkPart(b) })
+	b.Run("list and package", func(b *testing.B) { benchmarkPart(b, model.CapabilityResourceDump) })
+}
+
+func benchmarkPart(b *testing.B, capabilities ...string) {
 	const records = 25_000
 	changes := make([]*model.Change, records)
 	for i := range changes {
@@ -194,6 +204,7 @@ func BenchmarkPart(b *testing.B) {
 		changes[i] = &model.Change{Record: model.RecordNumber(i + 1), Kind: model.Created, State: model.State{Resources: []model.Resource{dc, pdf}}}
 	}
 	v := model.View{Set: model.Set{Name: "theses"}, Epoch: model.Epoch{Number: 1, BaseURL: base}}
+	v.Set.Policy.Capabilities, v.Set.Policy.PackageSize = capabilities, 1<<40
 	s := model.Snapshot{Number: 1, Epoch: 1, At: modeltest.Start, Parts: 20}
 	renderer := resourcesync.NewRenderer(model.Limits{})
 	var out counter

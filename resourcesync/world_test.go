@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -222,14 +223,18 @@ func (w *world) deflated(role model.Role, name, mediaType, content string) model
 
 func deflate(plain []byte) []byte {
 	var b bytes.Buffer
-	d, err := flate.NewWriter(&b, 6)
-	if err != nil {
-		panic(err)
-	}
+	d := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(d)
+	d.Reset(&b)
 	_, _ = d.Write(plain) // a buffer takes everything
 	_ = d.Close()
 	return b.Bytes()
 }
+
+var deflaters = sync.Pool{New: func() any {
+	d, _ := flate.NewWriter(nil, 6) // the level is a valid one
+	return d
+}}
 
 type kept struct{ *bytes.Reader }
 

@@ -100,6 +100,11 @@ func (o *opened) openObjects(c *call, dir string) error {
 	return nil
 }
 
+// Ready tells whether the database can be written and what changes is published.
+func (o *opened) Ready(ctx context.Context) error {
+	return errors.Join(o.Store.Ready(ctx), o.publisher.Health())
+}
+
 // renderers are the protocols that publish from the log.
 func renderers() []publish.Renderer {
 	return []publish.Renderer{atompmh.Renderer{}, resourcesync.NewRenderer(model.Limits{})}
