@@ -14,6 +14,10 @@ import (
 // leasePublish is the kind of lease that publishing a set takes.
 const leasePublish = "publish"
 
+// leaseKept is how long a lease lasts at least after its holder has published
+// something.
+const leaseKept = model.Time(10 * time.Second / time.Microsecond)
+
 // leaseRow is a lease as it is stored: of holder until a time of the database's
 // clock.
 type leaseRow struct {
@@ -96,6 +100,32 @@ func (s *Store) holder(db *gorm.DB, set model.SetID) (string, error) {
 func (t *tx) holds(holder string) (bool, error) {
 	row, ok, err := t.readLease()
 	return ok && row.Holder == holder && row.UntilTime > t.now(), err
+}
+
+// keep makes sure that nobody else has had the lease since the holder took it,
+// and that it lasts a while yet; the error is [model.ErrHeadMoved] otherwise. A
+// lease that ran out and that nobody took is still the holder's: a turn that
+// takes longer than its lease must get its work in, or no turn ever would.
+func (t *tx) keep(holder string) error {
+	if holder == "" {
+		return nil
+	}
+	row, ok, err := t.readLease()
+	if err != nil {
+		return fmt.Errorf("read lease: %w", err)
+	}
+	if !ok || row.Holder != holder {
+		return fmt.Errorf("the lease is lost: %w", model.ErrHeadMoved)
+	}
+	now := t.now()
+	if row.UntilTime > now+leaseKept/2 {
+		return nil
+	}
+	row.UntilTime = now + leaseKept
+	if err := t.db.Save(&row).Error; err != nil {
+		return fmt.Errorf("keep the lease: %w", err)
+	}
+	return nil
 }
 
 func (t *tx) release(holder string) error {

@@ -141,14 +141,8 @@ func (s *Store) Pack(ctx context.Context, p model.Pack) error {
 func (s *Store) pack(ctx context.Context, p *model.Pack, size int64, contents []placed) error {
 	return s.write(ctx, "pack", p.Set, func(t *tx) error {
 		t.unseen = true
-		if p.Holder != "" {
-			held, err := t.holds(p.Holder)
-			if err != nil {
-				return err
-			}
-			if !held {
-				return fmt.Errorf("the lease is lost: %w", model.ErrHeadMoved)
-			}
+		if err := t.keep(p.Holder); err != nil {
+			return err
 		}
 		if err := t.pack(p, size, contents); err != nil {
 			return err

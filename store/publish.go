@@ -17,14 +17,8 @@ func (s *Store) Publish(ctx context.Context, p model.Publication) error {
 		if p.Epoch != t.head.Epoch {
 			return fmt.Errorf("epoch %d is over: %w", p.Epoch, model.ErrHeadMoved)
 		}
-		if p.Holder != "" {
-			held, err := t.holds(p.Holder)
-			if err != nil {
-				return err
-			}
-			if !held {
-				return fmt.Errorf("the lease is lost: %w", model.ErrHeadMoved)
-			}
+		if err := t.keep(p.Holder); err != nil {
+			return err
 		}
 		for _, step := range []func(*model.Publication) error{
 			t.advance, t.addDocuments, t.addPackages, t.packBeside, t.render, t.publishSnapshot, t.expire, t.getReady, t.forgetEpochs,

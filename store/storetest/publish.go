@@ -496,3 +496,41 @@ func testPackages(t *testing.T, db Database) {
 		t.Errorf("a package of a former epoch: %v", err)
 	}
 }
+
+// testLeaseRunOut lets a turn that takes longer than its lease publish and pack,
+// unless another publisher has begun one meanwhile.
+func testLeaseRunOut(t *testing.T, db Database) {
+	var objects Objects
+	s := open(t, db, func(c *store.Config) { c.Objects = &objects })
+	set := filled(t, s, "slow")
+	lease := func(holder string) {
+		t.Helper()
+		if ok, err := s.Lease(t.Context(), set.ID, holder, time.Hour); err != nil || !ok {
+			t.Fatalf("lease for %s: %v, %v", holder, ok, err)
+		}
+	}
+	runOut := func() { db.exec(t, "UPDATE leases SET until_time = 1 WHERE set_id = ?", set.ID) }
+	advance := func(from model.SegmentNumber) error {
+		return s.Publish(t.Context(), model.Publication{Set: set.ID, Epoch: 1, Holder: "a",
+			Advances: []model.Advance{{Renderer: atom, From: from, To: from + 1}}})
+	}
+	lease("a")
+	runOut()
+	if err := advance(0); err != nil {
+		t.Fatalf("publish after the lease ran out: %v", err)
+	}
+	if b, err := s.Backlog(t.Context(), set.ID); err != nil || b.Holder != "a" {
+		t.Errorf("publishing did not extend the lease: it is %q's, %v", b.Holder, err)
+	}
+	runOut()
+	p := packOf(t, s, &objects, set.ID, "packs/slow", 0, 1)
+	p.Holder = "a"
+	if err := s.Pack(t.Context(), p); err != nil {
+		t.Errorf("pack after the lease ran out: %v", err)
+	}
+	runOut()
+	lease("b")
+	if err := advance(1); !errors.Is(err, model.ErrHeadMoved) {
+		t.Errorf("publish beside another holder: %v", err)
+	}
+}

@@ -63,6 +63,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"leases", testLeases},
 		{"hold", testHold},
 		{"publish", testPublish},
+		{"a lease that ran out", testLeaseRunOut},
 		{"snapshots", testSnapshots},
 		{"backlog", testBacklog},
 		{"epochs", testEpochs},
