@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,7 +13,7 @@ const (
 	// viewFor is how long a view read is used: what other processes write shows
 	// within it.
 	viewFor = 50 * time.Millisecond
-	// maxViews bounds the views kept; those that are over go first.
+	// maxViews bounds the views kept, those being read among them.
 	maxViews = 4096
 )
 
@@ -49,6 +50,9 @@ func (v *sharedView) usable(now time.Time) bool {
 // through this Store show at once. The view is shared: its slices are not to be
 // changed.
 func (s *Store) View(ctx context.Context, set, renderer string) (model.View, error) {
+	if !model.ValidSetName(set) { // comes from requests, and may be of any length
+		return model.View{}, fmt.Errorf("a set of such a name: %w", model.ErrNotFound)
+	}
 	v, fresh := s.views.share(set, renderer)
 	if fresh {
 		// Others wait for this read too, so the caller's giving up does not end it.
@@ -67,9 +71,13 @@ func (s *Store) readShared(ctx context.Context, v *sharedView, set, renderer str
 	defer cancel()
 	v.view, v.err = s.readView(ctx, set, renderer)
 	close(v.done)
+	if v.err != nil {
+		s.views.forget(v, set, renderer)
+	}
 }
 
-// share returns the read to wait for; fresh tells the caller to make it.
+// share returns the read to wait for; fresh tells the caller to make it. With as
+// many reads under way as are kept at most, a further one is not shared.
 func (c *views) share(set, renderer string) (v *sharedView, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,6 +87,9 @@ func (c *views) share(set, renderer string) (v *sharedView, fresh bool) {
 	}
 	if c.kept >= maxViews {
 		c.sweep(now)
+	}
+	if c.sets[set][renderer] == nil && c.kept >= maxViews {
+		return &sharedView{began: now, done: make(chan struct{})}, true
 	}
 	if c.sets == nil {
 		c.sets = map[string]map[string]*sharedView{}
@@ -105,6 +116,21 @@ func (c *views) sweep(now time.Time) {
 		if len(byRenderer) == 0 {
 			delete(c.sets, set)
 		}
+	}
+}
+
+// forget stops keeping a read that failed: anybody can ask for what is not there.
+func (c *views) forget(v *sharedView, set, renderer string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	byRenderer := c.sets[set]
+	if byRenderer[renderer] != v {
+		return // another has taken its place
+	}
+	delete(byRenderer, renderer)
+	c.kept--
+	if len(byRenderer) == 0 {
+		delete(c.sets, set)
 	}
 }
 

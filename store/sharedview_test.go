@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +57,49 @@ func TestViewsBounded(t *testing.T) {
 	}
 	if n != c.kept {
 		t.Errorf("%d views are kept, and %d are counted", n, c.kept)
+	}
+}
+
+func TestViewsBoundedUnderWay(t *testing.T) {
+	var c views
+	for i := range 2 * maxViews {
+		if _, fresh := c.share(string(rune('a'+i)), "r"); !fresh {
+			t.Fatal("a read of another set is shared")
+		}
+	}
+	if c.kept > maxViews || len(c.sets) > maxViews {
+		t.Errorf("%d reads of %d sets are kept", c.kept, len(c.sets))
+	}
+}
+
+// TestViewsOfNothing asks for sets that are not there, as anybody may.
+func TestViewsOfNothing(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	kept := func() int {
+		s.views.mu.Lock()
+		defer s.views.mu.Unlock()
+		return s.views.kept + len(s.views.sets)
+	}
+	long := strings.Repeat("x", 1<<20)
+	_, err = s.View(t.Context(), long, "r")
+	if !errors.Is(err, model.ErrNotFound) || len(err.Error()) > 1000 {
+		t.Errorf("a long name: %.100v", err)
+	}
+	if n := kept(); n != 0 {
+		t.Errorf("%d views are kept of a name that no set can have", n)
+	}
+	v, _ := s.views.share("nobody", "r")
+	s.readShared(t.Context(), v, "nobody", "r")
+	if !errors.Is(v.err, model.ErrNotFound) {
+		t.Errorf("a set that is not there: %v", v.err)
+	}
+	if n := kept(); n != 0 {
+		t.Errorf("%d views are kept of a set that is not there", n)
 	}
 }
 
