@@ -59,6 +59,18 @@ func mintID(db *gorm.DB) error {
 	return db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error
 }
 
+// lockStore makes the transactions that create sets, or move them to another base
+// URL, come one after another. It locks the row of the id, which every database
+// has. The head's lock, if any, is taken before.
+func (t *tx) lockStore() error {
+	var id string
+	err := t.sql.QueryRowContext(t.ctx, "SELECT value FROM meta WHERE name = 'id'"+t.s.dialect.forUpdate()).Scan(&id)
+	if err != nil {
+		return fmt.Errorf("lock the store: %w", err)
+	}
+	return nil
+}
+
 // DatabaseID is random and as old as the database. An object store carries it
 // too, so that neither is ever used with a stranger.
 func (s *Store) DatabaseID(ctx context.Context) (string, error) {
@@ -116,6 +128,9 @@ func (s *Store) SetBaseURL(ctx context.Context, base string, explicit bool) erro
 		origin = "explicit"
 	}
 	return s.write(ctx, "set base URL", 0, func(t *tx) error {
+		if err := t.lockStore(); err != nil { // sets that are being created at the old one are there afterwards
+			return err
+		}
 		was, err := meta(t.db, "base_url")
 		if err != nil {
 			return err

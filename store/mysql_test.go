@@ -63,3 +63,19 @@ func databaseURL(c *mysql.Config) string {
 	u := url.URL{Scheme: "mysql", User: url.UserPassword(c.User, c.Passwd), Host: c.Addr, Path: "/" + c.DBName}
 	return u.String()
 }
+
+// lockWaits is how many statements wait for a row of the database's meta table.
+func lockWaits(t *testing.T, c *mysql.Config) (n int) {
+	t.Helper()
+	db, err := sql.Open("mysql", c.FormatDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.QueryRow("SELECT COUNT(*) FROM information_schema.processlist"+
+		" WHERE db = ? AND id <> CONNECTION_ID() AND info LIKE '%meta%FOR UPDATE'", c.DBName).Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

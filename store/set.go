@@ -52,6 +52,9 @@ func (s *Store) CreateSet(ctx context.Context, set model.Set) (model.Set, error)
 	}
 	set.FeedID, set.CompleteID = uuid.New().URN(), uuid.New().URN()
 	err := s.write(ctx, "create set "+set.Name, 0, func(t *tx) error {
+		if err := t.lockStore(); err != nil { // for the next id, and the base URL
+			return err
+		}
 		var same []setRow
 		if err := t.db.Limit(1).Find(&same, "name = ?", set.Name).Error; err != nil {
 			return err

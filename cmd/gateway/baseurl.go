@@ -142,7 +142,7 @@ func (o *opened) moveSets(ctx context.Context) (sets int, err error) {
 		if v.Epoch.BaseURL == base {
 			continue
 		}
-		if _, err := o.OpenEpoch(ctx, v.Set.ID, "rebase", base); err != nil {
+		if _, err := o.OpenEpoch(ctx, v.Set.ID, "rebase"); err != nil {
 			return sets, fmt.Errorf("open a new epoch of set %s: %w", v.Set.Name, err)
 		}
 	}

@@ -261,11 +261,17 @@ func testEpochs(t *testing.T, db Database) {
 		t.Fatal(err)
 	}
 	before := view(t, s, set)
-	epoch, err := s.OpenEpoch(t.Context(), set.ID, "rebase", "https://new.example")
+	if err := s.SetBaseURL(t.Context(), "https://new.example", true); err != nil {
+		t.Fatal(err)
+	}
+	epoch, err := s.OpenEpoch(t.Context(), set.ID, "rebase")
 	if err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "epoch", model.Epoch{Number: 2, Reason: "rebase", BaseURL: "https://new.example", From: set.Created, Began: epoch.Began}, epoch)
+	if again, err := s.OpenEpoch(t.Context(), set.ID, "rebase"); err != nil || again != epoch {
+		t.Errorf("an epoch at the same base URL: %+v, %v", again, err)
+	}
 	if epoch.Began <= before.Epoch.Began {
 		t.Errorf("it began at %v, the one before it at %v", epoch.Began, before.Epoch.Began)
 	}
@@ -486,7 +492,10 @@ func testPackages(t *testing.T, db Database) {
 	if _, err := s.Package(t.Context(), set.ID, dump(1, 0, 9).Path); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("a package of an expired snapshot: %v", err)
 	}
-	if _, err := s.OpenEpoch(t.Context(), set.ID, "rebase", "https://new.example"); err != nil {
+	if err := s.SetBaseURL(t.Context(), "https://new.example", true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.OpenEpoch(t.Context(), set.ID, "rebase"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Publish(t.Context(), model.Publication{Set: set.ID, Epoch: 2}); err != nil {
