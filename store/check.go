@@ -32,9 +32,12 @@ func (p Problem) String() string {
 //     a boundary;
 //   - each record's row is the fold of its changes, and the head counts what is
 //     there;
-//   - content that changes name is there and has its length and sums;
+//   - content that changes name is there and has its length and sums, the bytes
+//     in the database too while their content has a place in an object;
+//   - objects that hold content are there, long enough, and counted;
 //   - published positions do not pass the log, and every document's object
-//     exists and has its length and sums.
+//     exists and has its length and sums;
+//   - packages have their manifest.
 func (s *Store) Check(ctx context.Context, report func(Problem)) error {
 	if err := s.mayWrite(s.reader.WithContext(ctx)); err != nil {
 		report(Problem{Where: "meta", What: err.Error()})
@@ -91,7 +94,7 @@ func (s *Store) checkSet(ctx context.Context, id model.SetID, report func(Proble
 	c.report = func(where, format string, args ...any) {
 		report(Problem{Set: v.Set.Name, Where: where, What: fmt.Sprintf(format, args...)})
 	}
-	for _, part := range []func() error{c.log, c.records, c.counts, c.published, c.documents} {
+	for _, part := range []func() error{c.log, c.records, c.counts, c.objects, c.spent, c.published, c.documents, c.packages} {
 		if err := part(); err != nil {
 			return err
 		}

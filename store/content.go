@@ -31,15 +31,30 @@ func (s *Store) OpenContent(ctx context.Context, set model.SetID, key model.Cont
 }
 
 func (s *Store) openContent(ctx context.Context, set model.SetID, key model.ContentKey) (model.Kept, error) {
-	pool := s.reader.Statement.ConnPool
-	var b []byte
-	err := pool.QueryRowContext(ctx, "SELECT bytes FROM content_bytes WHERE set_id = ? AND content_key = ?", set, key).Scan(&b)
-	if err == nil {
-		return keptBytes{bytes.NewReader(b)}, nil
+	kept, err := s.openBytes(ctx, set, key)
+	if errors.Is(err, model.ErrNotFound) {
+		kept, err = s.openPlaced(ctx, set, key)
 	}
-	if !errors.Is(err, sql.ErrNoRows) {
+	return kept, err
+}
+
+// openBytes opens content that lies in the database.
+func (s *Store) openBytes(ctx context.Context, set model.SetID, key model.ContentKey) (model.Kept, error) {
+	var b []byte
+	err := s.reader.Statement.ConnPool.QueryRowContext(ctx,
+		"SELECT bytes FROM content_bytes WHERE set_id = ? AND content_key = ?", set, key).Scan(&b)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, model.ErrNotFound
+	}
+	if err != nil {
 		return nil, err
 	}
+	return keptBytes{bytes.NewReader(b)}, nil
+}
+
+// openPlaced opens content that has a place in an object.
+func (s *Store) openPlaced(ctx context.Context, set model.SetID, key model.ContentKey) (model.Kept, error) {
+	pool := s.reader.Statement.ConnPool
 	places, err := readPlaces(ctx, pool, set, []model.ContentKey{key})
 	if err != nil {
 		return nil, err

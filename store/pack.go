@@ -290,6 +290,9 @@ func (t *tx) free(row *spentRow) error {
 	}
 	var bytes int64
 	for i, p := range places {
+		if p.object == 0 {
+			return fmt.Errorf("content %d has no place but the database", keys[i])
+		}
 		if bytes += p.stored; bytes > mostBytes && i > 0 {
 			keys, places = keys[:i], places[:i]
 			break

@@ -140,6 +140,9 @@ func BenchmarkMovingNotModified(b *testing.B) {
 	}
 }
 
+// deliveryBase is the base URL of what publishedSet makes.
+const deliveryBase = "https://sync.example.org"
+
 // publishedSet makes a set called delivery of two and a half segments, and
 // publishes them.
 func publishedSet(tb testing.TB, data, database string, segment int) {
@@ -149,7 +152,7 @@ func publishedSet(tb testing.TB, data, database string, segment int) {
 		tb.Fatal(err)
 	}
 	defer st.Close()
-	if err := st.SetBaseURL(tb.Context(), "https://sync.example.org", true); err != nil {
+	if err := st.SetBaseURL(tb.Context(), deliveryBase, true); err != nil {
 		tb.Fatal(err)
 	}
 	policy := model.DefaultPolicy()
@@ -174,7 +177,10 @@ func publishedSet(tb testing.TB, data, database string, segment int) {
 	}
 }
 
-// get asks once, with nothing added or unpacked.
+// plainTransport adds nothing to a request and unpacks nothing.
+var plainTransport = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16}
+
+// get asks once.
 func get(address string, header map[string]string) (*http.Response, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -184,7 +190,7 @@ func get(address string, header map[string]string) (*http.Response, error) {
 	for name, value := range header {
 		r.Header.Set(name, value)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return plainTransport.RoundTrip(r)
 }
 
 // download writes what is at address, in a coding, to a file, and returns its

@@ -44,10 +44,14 @@ func startProcess(t testing.TB, url string, env []string, args ...string) served
 	return served{url: url, pid: cmd.Process.Pid}
 }
 
-// serveStore runs gateway serve over the store in data, or in database.
+// serveStore runs gateway serve over the store in data on a free port.
 func serveStore(t testing.TB, env []string, data string, args ...string) served {
 	t.Helper()
-	address := freeAddress(t)
+	return serveStoreAt(t, env, data, freeAddress(t), args...)
+}
+
+func serveStoreAt(t testing.TB, env []string, data, address string, args ...string) served {
+	t.Helper()
 	return startProcess(t, "http://"+address, env,
 		append([]string{"gateway", "serve", "--data", data, "--listen", address, "--access-log", data + "/access.log"}, args...)...)
 }

@@ -63,9 +63,27 @@ func testCheck(t *testing.T, db Database) {
 		{"renderer " + atom, "it has published segment 9", "UPDATE positions SET segment = 9 WHERE set_id = ? AND renderer = '" + atom + "'"},
 		{"snapshot 1", "missing", "DELETE FROM snapshots WHERE set_id = ? AND number = 1"},
 		{"snapshot 1", "the head is at", "UPDATE snapshots SET position = 9 WHERE set_id = ? AND number = 1"},
-		{"change 2, r0.txt", "not found", "DELETE FROM content_bytes WHERE set_id = ? AND content_key = 2"},
-		{"change 2, r0.txt", "are kept, want", "UPDATE content_bytes SET bytes = 'longer than it was' WHERE set_id = ? AND content_key = 2"},
+		{"change 3, r0.txt", "not found", "DELETE FROM content_bytes WHERE set_id = ? AND content_key = 3"},
+		{"change 3, r0.txt", "are kept, want", "UPDATE content_bytes SET bytes = 'longer than it was' WHERE set_id = ? AND content_key = 3"},
 		{"change 2, r0.txt", "SHA-256", "UPDATE content_bytes SET bytes = 'urn:y:1' WHERE set_id = ? AND content_key = 2"},
+		{"change 1, r0.txt", "damaged", "UPDATE objects SET object = 'packs/damaged' WHERE set_id = ?"},
+		{"change 1, r0.txt", "not found", "UPDATE objects SET object = 'packs/nowhere' WHERE set_id = ?"},
+		{"object packs/nowhere", "missing", "UPDATE objects SET object = 'packs/nowhere' WHERE set_id = ?"},
+		{"object packs/damaged", "it has 14 bytes, want 15", "UPDATE objects SET object = 'packs/damaged', size = 15 WHERE set_id = ?"},
+		{"object packs/damaged", "after its end", "UPDATE objects SET object = 'packs/damaged', size = 13 WHERE set_id = ?"},
+		{"object packs/damaged", "counts", "UPDATE objects SET object = 'packs/damaged', contents = 3 WHERE set_id = ?"},
+		{"object packs/damaged", "counts", "UPDATE objects SET object = 'packs/damaged', stored = 3 WHERE set_id = ?"},
+		{"object 1", "its row is missing", "DELETE FROM objects WHERE set_id = ?"},
+		{"places of contents from 1", "malformed", "UPDATE places SET entries = 'x' WHERE set_id = ?"},
+		{"content 1", "no place", "DELETE FROM places WHERE set_id = ?"},
+		{"head", "does not say when they go", "UPDATE heads SET spent = 0, due = 1 WHERE set_id = ?"},
+		{"spent bytes", "of the contents 1 to 9, of 5", "UPDATE spent SET last_key = 9 WHERE set_id = ?"},
+		{"renderer packs", "it has published segment 9", "UPDATE positions SET segment = 9 WHERE set_id = ? AND renderer = 'packs'"},
+		{"package /p", "its manifest /nowhere", "UPDATE packages SET manifest = '/nowhere' WHERE set_id = ?"},
+		{"package /p", "too few", "UPDATE packages SET size = 5 WHERE set_id = ?"},
+		{"package /p", "of segment 9", "UPDATE packages SET segment = 9 WHERE set_id = ?"},
+		{"package /p", "snapshot 7", "UPDATE packages SET snapshot = 7 WHERE set_id = ?"},
+		{"package /p", "layout", "UPDATE packages SET layout = 0 WHERE set_id = ?"},
 		{"document /d", "not found", "UPDATE documents SET object = 'nowhere' WHERE set_id = ?"},
 		{"document /d", "SHA-256", "UPDATE documents SET sha256 = 'x' WHERE set_id = ?"},
 		{"document /d", "CRC-32", "UPDATE documents SET crc32 = crc32 + 1 WHERE set_id = ?"},
@@ -74,6 +92,7 @@ func testCheck(t *testing.T, db Database) {
 	for i := range damages {
 		damaged(t, s, &objects, i)
 	}
+	objects.Put("packs/damaged", []byte("urn:X:0urn:x:1"))
 	checkClean(t, s)
 	for i, damage := range damages {
 		set, err := s.Set(t.Context(), fmt.Sprint("damaged", i))
@@ -98,7 +117,8 @@ func testCheck(t *testing.T, db Database) {
 }
 
 // damaged makes the set that damage i is done to: four records, six changes in
-// segments of two and four, an empty tail, one document and one snapshot.
+// segments of two and four, the first of them
+// packed, an empty tail, one document, one package and one snapshot.
 func damaged(t *testing.T, s *store.Store, objects *Objects, i int) {
 	t.Helper()
 	set := newSet(t, s, fmt.Sprint("damaged", i), 2)
@@ -109,9 +129,13 @@ func damaged(t *testing.T, s *store.Store, objects *Objects, i int) {
 	err := s.Publish(t.Context(), model.Publication{
 		Set: set.ID, Epoch: 1, Advances: []model.Advance{{Renderer: atom, From: 0, To: 1}},
 		Documents: []model.Document{document(objects, "/d", "text", 0)},
+		Packages:  []model.Package{{Path: "/p", Manifest: "/d", Segment: 1, Layout: 1, Members: 2, Size: 1000}},
 		Snapshot:  &model.Snapshot{Number: 1, Epoch: 1, Position: 3, At: set.Created + 5, Parts: 1},
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Pack(t.Context(), packOf(t, s, objects, set.ID, fmt.Sprint("packs/", i), 0, 1)); err != nil {
 		t.Fatal(err)
 	}
 	commit(t, s, set.ID, record("urn:x:1", "Other", "other"), record("urn:x:3", "T", "x"), deleted("urn:x:1"))

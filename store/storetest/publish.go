@@ -162,7 +162,8 @@ func testSnapshots(t *testing.T, db Database) {
 // testBacklog asks for work when there is some, and not before.
 func testBacklog(t *testing.T, db Database) {
 	now := time.Now()
-	s := open(t, db, func(c *store.Config) { c.Now = func() time.Time { return now } })
+	var objects Objects
+	s := open(t, db, func(c *store.Config) { c.Objects, c.Now = &objects, func() time.Time { return now } })
 	policy := model.DefaultPolicy()
 	policy.SegmentSize, policy.SnapshotInterval, policy.SnapshotChanges, policy.SegmentAge = 2, 0, 0, model.Duration(time.Hour)
 	set, err := s.CreateSet(t.Context(), model.Set{Name: "backlog", Policy: policy})
@@ -214,7 +215,7 @@ func testBacklog(t *testing.T, db Database) {
 	}
 	publish(rs, 1, 2)
 	due(set.ID) // to be packed
-	if err := s.Pack(t.Context(), model.Pack{Set: set.ID, From: 0, To: 2, Until: 1 << 60}); err != nil {
+	if err := s.Pack(t.Context(), packOf(t, s, &objects, set.ID, "packs/1", 0, 2)); err != nil {
 		t.Fatal(err)
 	}
 	due()
