@@ -294,7 +294,7 @@ func (t *tx) free(row *spentRow) error {
 			return fmt.Errorf("content %d has no place but the database", keys[i])
 		}
 		if bytes += p.stored; bytes > mostBytes && i > 0 {
-			keys, places = keys[:i], places[:i]
+			keys = keys[:i]
 			break
 		}
 	}
