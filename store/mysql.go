@@ -21,6 +21,10 @@ import (
 // limit of 151 connections of a server.
 const mysqlConnections = 12
 
+// openFor is how long the first connection is tried: somebody waits to be told
+// what is wrong. Connections that are lost later are tried for longer.
+const openFor = 3 * time.Second
+
 type mysqlDialect struct{ config *driver.Config }
 
 // parseMySQL reads "mysql://user:pass@host:3306/name". Its error does not repeat
@@ -51,17 +55,18 @@ func (d mysqlDialect) open(ctx context.Context, config *gorm.Config) (writer, re
 	if err != nil {
 		return nil, nil, err
 	}
-	pool := sql.OpenDB(session{connector})
-	pool.SetMaxOpenConns(mysqlConnections)
-	pool.SetMaxIdleConns(mysqlConnections)
-	pool.SetConnMaxIdleTime(5 * time.Minute)
 	var db *gorm.DB
-	err = retrying(ctx, d, func() (err error) {
-		db, err = gorm.Open(mysql.New(mysql.Config{Conn: pool}), config)
+	err = retryingFor(ctx, d, openFor, func() (err error) {
+		pool := sql.OpenDB(session{connector}) // of each attempt: GORM closes it when it fails
+		pool.SetMaxOpenConns(mysqlConnections)
+		pool.SetMaxIdleConns(mysqlConnections)
+		pool.SetConnMaxIdleTime(5 * time.Minute)
+		if db, err = gorm.Open(mysql.New(mysql.Config{Conn: pool}), config); err != nil {
+			pool.Close()
+		}
 		return err
 	})
 	if err != nil {
-		pool.Close()
 		return nil, nil, fmt.Errorf("open database %s at %s: %w", d.config.DBName, d.config.Addr, err)
 	}
 	return db, db, nil

@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ type proxy struct {
 	server   string
 	cut      atomic.Int32
 	cuts     atomic.Int32
+	refuse   atomic.Int32 // connections that are closed at once
 }
 
 const (
@@ -45,6 +48,10 @@ func (p *proxy) serve() {
 		client, err := p.listener.Accept()
 		if err != nil {
 			return
+		}
+		if p.refuse.Add(-1) >= 0 {
+			client.Close()
+			continue
 		}
 		server, err := net.Dial("tcp", p.server)
 		if err != nil {
@@ -170,5 +177,43 @@ func TestClock(t *testing.T) {
 		if err := s.Ready(t.Context()); err == nil {
 			t.Errorf("ready %v off the database's clock", off)
 		}
+	}
+}
+
+// TestNoServer says why the database cannot be opened, soon.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // now nobody listens there
+	began := time.Now()
+	s, err := store.Open(t.Context(), store.Config{Database: "mysql://u@" + l.Addr().String() + "/x"})
+	if err == nil {
+		s.Close()
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("open: %v, want that the connection was refused", err)
+	}
+	if d := time.Since(began); d > 30*time.Second {
+		t.Errorf("it took %v to say so", d)
+	}
+}
+
+// TestServerStarts opens a database whose server breaks the first connections.
+func TestServerStarts(t *testing.T) {
+	t.Parallel()
+	config, _ := newMySQL(t)
+	p := newProxy(t, config.Addr)
+	config.Addr = p.listener.Addr().String()
+	p.refuse.Store(2)
+	s, err := store.Open(t.Context(), store.Config{Database: databaseURL(config)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if n := p.refuse.Load(); n > 0 {
+		t.Errorf("%d connections were not broken", n)
 	}
 }

@@ -220,8 +220,12 @@ func (t *tx) leaveToken(token []byte) error {
 
 // retrying calls f until it succeeds, fails for good, or a minute has passed.
 func retrying(ctx context.Context, d dialect, f func() error) error {
+	return retryingFor(ctx, d, retryFor, f)
+}
+
+func retryingFor(ctx context.Context, d dialect, most time.Duration, f func() error) error {
 	conflicts := 0
-	deadline := time.Now().Add(retryFor)
+	deadline := time.Now().Add(most)
 	for attempt := 0; ; attempt++ {
 		err := f()
 		if err == nil || ctx.Err() != nil {
