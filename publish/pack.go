@@ -42,7 +42,7 @@ func (w *work) packs(ctx context.Context) error {
 		if loose.more {
 			pack.To = loose.at.Segment - 1
 		}
-		pack.Release = pack.To == last && len(w.failed) == 0 && !w.frees() && !w.expires() && !w.wantsSnapshot()
+		pack.Release = pack.To == last && len(w.failed) == 0 && !w.sparse() && !w.frees() && !w.expires() && !w.wantsSnapshot()
 		if err := w.store.Pack(ctx, pack); err != nil {
 			return fmt.Errorf("segments after %d: %w", from, err)
 		}

@@ -59,14 +59,8 @@ func (w *work) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if w.unpacked() {
-		err := w.packs(ctx)
-		if errors.Is(err, model.ErrHeadMoved) || ctx.Err() != nil {
-			return err
-		}
-		if err != nil {
-			w.failed[model.Packer] = fmt.Errorf("pack: %w", err)
-		}
+	if err := w.content(ctx); err != nil {
+		return err
 	}
 	if w.frees() {
 		if err := w.free(ctx); err != nil {
@@ -90,6 +84,27 @@ func (w *work) run(ctx context.Context) (err error) {
 	return errors.Join(failures...)
 }
 
+// content packs what is not packed. A failure is noted, and holds up nothing
+// else.
+func (w *work) content(ctx context.Context) error {
+	for _, step := range []struct {
+		wanted bool
+		do     func(context.Context) error
+	}{{w.unpacked(), w.packs}, {w.sparse(), w.compact}} {
+		if !step.wanted || w.failed[model.Packer] != nil {
+			continue
+		}
+		err := step.do(ctx)
+		if errors.Is(err, model.ErrHeadMoved) || ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			w.failed[model.Packer] = fmt.Errorf("pack: %w", err)
+		}
+	}
+	return nil
+}
+
 func (w *work) read(ctx context.Context) error {
 	b, err := w.store.Backlog(ctx, w.set)
 	if err != nil {
@@ -103,7 +118,7 @@ func (w *work) read(ctx context.Context) error {
 // anything tells whether there is work of the scope, so that a set without any
 // costs no lease.
 func (w *work) anything() bool {
-	return w.behind() || w.unpacked() || w.frees() || w.expires() || w.wantsSnapshot() ||
+	return w.behind() || w.unpacked() || w.sparse() || w.frees() || w.expires() || w.wantsSnapshot() ||
 		w.scope >= Due && w.past(w.backlog.SealDue())
 }
 
@@ -111,6 +126,9 @@ func (w *work) anything() bool {
 func (w *work) unpacked() bool {
 	return w.scope >= Due && w.backlog.Packed < w.backlog.View.Head.Segments
 }
+
+// sparse tells whether there are packs to be given up.
+func (w *work) sparse() bool { return w.scope >= Due && w.backlog.Sparse }
 
 // frees tells whether the database holds bytes whose time is over.
 func (w *work) frees() bool { return w.scope >= Due && w.past(w.backlog.Spent) }
@@ -222,7 +240,7 @@ func (w *work) segments(ctx context.Context) error {
 		return nil
 	}
 	publication.Release = w.scope != Segments && len(w.failed) == 0 && w.last(publication.Advances) &&
-		!w.unpacked() && !w.frees() && !w.expires() && !w.wantsSnapshot()
+		!w.unpacked() && !w.sparse() && !w.frees() && !w.expires() && !w.wantsSnapshot()
 	if err := w.store.Publish(ctx, publication); err != nil {
 		return fmt.Errorf("publish segments: %w", err)
 	}
