@@ -16,6 +16,9 @@ type Backlog struct {
 	Packed SegmentNumber
 	// Spent is when database bytes of packed content may go; 0 is never.
 	Spent Time
+	// Sparse: there are objects that hold content, and are more than half
+	// without.
+	Sparse bool
 	// Holder has the set's publishing lease; "" when nobody does.
 	Holder string
 }
@@ -78,7 +81,7 @@ func (b *Backlog) ExpiryDue() Time {
 // Due is when publishing must look at the set next: 1 for now, 0 for not before
 // the next change.
 func (b *Backlog) Due() Time {
-	if b.View.Next != nil || !b.View.Ready || b.Packed < b.View.Head.Segments {
+	if b.View.Next != nil || !b.View.Ready || b.Packed < b.View.Head.Segments || b.Sparse {
 		return 1
 	}
 	var due Time

@@ -3,9 +3,11 @@ package publish
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"gateway/model"
 )
@@ -36,14 +38,13 @@ func (s *snapshotting) arrange(ctx context.Context) error {
 		}
 		s.pending = nil
 	}
-	keys := s.keys[:0]
-	lengths := make([]int64, 0, len(places))
+	keys, small := s.keys[:0], places[:0]
 	for i := range places {
 		if places[i].Stored < mostCopied {
-			keys, lengths = append(keys, s.keys[i]), append(lengths, places[i].Stored)
+			keys, small = append(keys, s.keys[i]), append(small, places[i])
 		}
 	}
-	return s.copyPacks(ctx, keys, lengths)
+	return s.copyPacks(ctx, keys, small)
 }
 
 // countRuns counts the pieces in which content lies. What is next to each other
@@ -65,14 +66,41 @@ func countRuns(keys []model.ContentKey, places []model.Place) int {
 	return runs
 }
 
-// copyPacks copies contents into new packs, which become their places.
-func (w *work) copyPacks(ctx context.Context, keys []model.ContentKey, lengths []int64) error {
+// compact copies the content of packs that are more than half without content,
+// in the order of the log.
+func (w *work) compact(ctx context.Context) error {
+	var keys []model.ContentKey
+	flush := func() error {
+		places, err := w.store.Places(ctx, w.set, keys)
+		if err == nil {
+			err = w.copyPacks(ctx, keys, places)
+		}
+		keys = keys[:0]
+		return err
+	}
+	for key, err := range w.store.Sparse(ctx, w.set) {
+		if err != nil {
+			return err
+		}
+		if keys = append(keys, key); len(keys) == packContents {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// copyPacks copies contents, which lie at places, into new packs. Objects that
+// hold none any more are removed at once: who has one open reads on, and who
+// finds it gone looks for its content again.
+func (w *work) copyPacks(ctx context.Context, keys []model.ContentKey, places []model.Place) error {
 	kept, err := w.store.OpenContents(ctx, w.set, keys)
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
-	contents := newCopied(splitContents(kept, keys, lengths))
+	contents := newCopied(splitContents(kept, keys, places))
 	defer contents.stop()
 	for contents.more {
 		if err := w.lease(ctx); err != nil {
@@ -87,17 +115,36 @@ func (w *work) copyPacks(ctx context.Context, keys []model.ContentKey, lengths [
 			return err
 		}
 	}
-	return contents.err
+	if contents.err != nil {
+		return contents.err
+	}
+	return w.removeLeft(ctx, places)
+}
+
+// removeLeft removes the objects among places that hold nothing any more.
+func (w *work) removeLeft(ctx context.Context, places []model.Place) error {
+	var objects []string
+	for i, p := range places {
+		if p.Object != "" && (i == 0 || p.Object != places[i-1].Object) {
+			objects = append(objects, p.Object)
+		}
+	}
+	slices.Sort(objects)
+	left, err := w.store.Unreferenced(ctx, slices.Compact(objects))
+	for _, object := range left {
+		err = errors.Join(err, w.objects.Delete(ctx, object))
+	}
+	return err
 }
 
 // splitContents yields the contents that kept holds one after another.
-func splitContents(kept model.Kept, keys []model.ContentKey, lengths []int64) iter.Seq2[model.Loose, error] {
+func splitContents(kept model.Kept, keys []model.ContentKey, places []model.Place) iter.Seq2[model.Loose, error] {
 	return func(yield func(model.Loose, error) bool) {
 		const window = 1 << 20
 		r := bufio.NewReaderSize(io.NewSectionReader(kept, 0, kept.Size()), window)
 		var b []byte
 		for i, key := range keys {
-			b = append(b[:0], make([]byte, lengths[i])...)
+			b = append(b[:0], make([]byte, places[i].Stored)...)
 			if _, err := io.ReadFull(r, b); err != nil {
 				yield(model.Loose{}, fmt.Errorf("read content %d: %w", key, err))
 				return

@@ -148,7 +148,7 @@ func (m *memory) backlog() model.Backlog {
 		r := *m.rendering
 		b.Rendering = &r
 	}
-	b.Packed, b.Spent = m.packed, m.due
+	b.Packed, b.Spent, b.Sparse = m.packed, m.due, len(m.sparse()) > 0
 	if m.now.Before(m.until) {
 		b.Holder = m.holder
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"gateway/model"
@@ -148,6 +149,35 @@ func (m *memory) Pack(_ context.Context, p model.Pack) error {
 		m.writes++
 		return nil
 	})
+}
+
+// sparse returns the content of objects that are more than half without.
+func (m *memory) sparse() []model.ContentKey {
+	held := map[string]int64{}
+	for _, p := range m.places {
+		held[p.Object] += p.Stored
+	}
+	var keys []model.ContentKey
+	for key, p := range m.places {
+		if held[p.Object]*2 < int64(len(m.objects[p.Object])) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (m *memory) Sparse(context.Context, model.SetID) iter.Seq2[model.ContentKey, error] {
+	m.mu.Lock()
+	keys := m.sparse()
+	m.mu.Unlock()
+	return func(yield func(model.ContentKey, error) bool) {
+		for _, key := range keys {
+			if !yield(key, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (m *memory) Free(context.Context, model.SetID) (more bool, err error) {

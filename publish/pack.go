@@ -49,7 +49,7 @@ func (w *work) packs(ctx context.Context) error {
 			w.pending = &pack
 			break
 		}
-		pack.Release = pack.To == last && len(w.failed) == 0 && !w.frees() && !w.expires() && !w.wantsSnapshot() && w.backlog.View.Ready
+		pack.Release = pack.To == last && len(w.failed) == 0 && !w.sparse() && !w.frees() && !w.expires() && !w.wantsSnapshot() && w.backlog.View.Ready
 		if pack.Release {
 			w.letGo()
 		}

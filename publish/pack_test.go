@@ -141,6 +141,22 @@ func TestContentInManyRunsIsArranged(t *testing.T) {
 		t.Errorf("the content of the part lies in %d runs, want 1", runs)
 	}
 	m.now = m.now.Add(time.Hour)
+	if err := p.Publish(t.Context(), 1, publish.Due); err != nil {
+		t.Fatal(err)
+	}
+	m.checkContents()
+	if m.sparse() != nil {
+		t.Error("packs that are more than half without content are kept")
+	}
+	var size int64
+	for key, b := range m.objects {
+		if strings.HasPrefix(key, "packs/") {
+			size += int64(len(b))
+		}
+	}
+	if want := int64(2 * (600 + 300*2)); size > want {
+		t.Errorf("packs take %d bytes, want %d at most", size, want)
+	}
 	m.Commit(record(1, "changed"))
 	packs := packObjects(m)
 	if err := p.Publish(t.Context(), 1, publish.Snapshot); err != nil {

@@ -15,7 +15,9 @@
 // object in the order of the log, read back and compared, and one transaction
 // makes the object the place where it lies. The bytes in the database go an hour
 // later. An object of which no transaction knows is garbage, and so is a pack
-// whose content was all copied elsewhere.
+// whose content was all copied elsewhere: what a snapshot shows, when it lies
+// scattered, into the order of the snapshot, and what is left in packs that are
+// more than half without content, into the order of the log.
 //
 // A snapshot goes the same way, part by part; its last transaction makes it the
 // newest, and a crash goes on after the last part that was stored. A renderer
@@ -87,6 +89,9 @@ type Store interface {
 	// Free removes some of the database bytes of packed content that are due,
 	// and tells whether there are more.
 	Free(ctx context.Context, set model.SetID) (more bool, err error)
+	// Sparse yields, by rising key, the content of objects that are more than
+	// half without content.
+	Sparse(ctx context.Context, set model.SetID) iter.Seq2[model.ContentKey, error]
 	// Unreferenced returns those of keys that no row and no live intent names.
 	Unreferenced(ctx context.Context, keys []string) ([]string, error)
 }

@@ -66,14 +66,8 @@ func (w *work) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if w.unpacked() {
-		err := w.packs(ctx)
-		if errors.Is(err, model.ErrHeadMoved) || ctx.Err() != nil {
-			return err
-		}
-		if err != nil {
-			w.failed[model.Packer] = fmt.Errorf("pack: %w", err)
-		}
+	if err := w.content(ctx); err != nil {
+		return err
 	}
 	if w.frees() {
 		if err := w.free(ctx); err != nil {
@@ -114,6 +108,27 @@ func failuresOf(failed map[string]error) error {
 	return renderFailure{errors.Join(all...)}
 }
 
+// content packs what is not packed. A failure is noted, and holds up nothing
+// else.
+func (w *work) content(ctx context.Context) error {
+	for _, step := range []struct {
+		wanted bool
+		do     func(context.Context) error
+	}{{w.unpacked(), w.packs}, {w.sparse(), w.compact}} {
+		if !step.wanted || w.failed[model.Packer] != nil {
+			continue
+		}
+		err := step.do(ctx)
+		if errors.Is(err, model.ErrHeadMoved) || ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			w.failed[model.Packer] = fmt.Errorf("pack: %w", err)
+		}
+	}
+	return nil
+}
+
 func (w *work) read(ctx context.Context) error {
 	b, err := w.store.Backlog(ctx, w.set)
 	if err != nil {
@@ -127,7 +142,7 @@ func (w *work) read(ctx context.Context) error {
 // anything tells whether there is work of the scope, so that a set without any
 // costs no lease.
 func (w *work) anything() bool {
-	return w.behind() || w.unpacked() || w.frees() || w.expires() || w.wantsSnapshot() || w.completes() ||
+	return w.behind() || w.unpacked() || w.sparse() || w.frees() || w.expires() || w.wantsSnapshot() || w.completes() ||
 		w.scope >= Due && w.past(w.backlog.SealDue())
 }
 
@@ -135,6 +150,9 @@ func (w *work) anything() bool {
 func (w *work) unpacked() bool {
 	return w.scope >= Due && w.backlog.Packed < w.backlog.View.Head.Segments
 }
+
+// sparse tells whether there are packs to be given up.
+func (w *work) sparse() bool { return w.scope >= Due && w.backlog.Sparse }
 
 // frees tells whether the database holds bytes whose time is over.
 func (w *work) frees() bool { return w.scope >= Due && w.past(w.backlog.Spent) }
@@ -225,7 +243,7 @@ func (w *work) segments(ctx context.Context) error {
 		return nil
 	}
 	publication.Release = w.scope != Segments && len(w.failed) == 0 && w.last(publication.Advances) &&
-		!w.unpacked() && !w.frees() && !w.expires() && !w.wantsSnapshot() && w.backlog.View.Ready
+		!w.unpacked() && !w.sparse() && !w.frees() && !w.expires() && !w.wantsSnapshot() && w.backlog.View.Ready
 	if publication.Release {
 		w.letGo()
 	}

@@ -138,7 +138,8 @@ func (s *Store) readBacklog(ctx context.Context, db *gorm.DB, set model.SetID) (
 	if len(found) == 0 {
 		return b, model.ErrNotFound
 	}
-	b.View, b.Tail, b.Spent = found[0].view, found[0].head.TailTime, found[0].head.Spent
+	h := &found[0].head
+	b.View, b.Tail, b.Spent, b.Sparse = found[0].view, h.TailTime, h.Spent, h.Sparse
 	v := &b.View
 	if b.Positions, err = s.positions(db, set, v.Epoch.Number); err != nil {
 		return b, err

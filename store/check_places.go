@@ -16,6 +16,7 @@ func (c *check) objects() error {
 	if err != nil {
 		return err
 	}
+	sparse := false
 	for after := int64(0); ; {
 		var rows []objectRow
 		err := c.s.reader.WithContext(c.ctx).Order("number").Limit(pageRows).
@@ -31,11 +32,15 @@ func (c *check) objects() error {
 				return err
 			}
 			delete(held, rows[i].Number)
+			sparse = sparse || rows[i].Stored*2 < rows[i].Size
 			after = rows[i].Number
 		}
 	}
 	for number := range held {
 		c.report(fmt.Sprintf("object %d", number), "its row is missing, and content lies there")
+	}
+	if sparse && !c.head.Sparse && !c.moved() {
+		c.report("head", "objects are more than half without content, and it does not say so")
 	}
 	return nil
 }
@@ -49,17 +54,8 @@ type heldContent struct {
 // places reads all places.
 func (c *check) places() (map[int64]heldContent, error) {
 	held := map[int64]heldContent{}
-	pool := c.s.reader.Statement.ConnPool
 	for after := int64(-1); ; {
-		const query = "SELECT page, entries FROM places WHERE set_id = ? AND page > ? ORDER BY page LIMIT ?"
-		read := false
-		err := scanRows(c.ctx, pool, query, []any{c.set.ID, after, pageRows}, func(page number, entries []byte) error {
-			read, after = true, int64(page)
-			var p placePage
-			if err := p.parse(entries); err != nil {
-				c.report(fmt.Sprintf("places of contents from %d", page*pageKeys+1), "%v", err)
-				return nil
-			}
+		last, err := scanPlaces(c.ctx, c.s.reader.Statement.ConnPool, c.set.ID, after, func(_ int64, p *placePage) {
 			for _, e := range p {
 				if e.object == 0 {
 					continue
@@ -69,14 +65,18 @@ func (c *check) places() (map[int64]heldContent, error) {
 				h.end = max(h.end, e.start+e.stored)
 				held[e.object] = h
 			}
-			return nil
 		})
-		if err != nil {
-			return nil, fmt.Errorf("read places: %w", err)
+		if errors.Is(err, errPlaces) {
+			c.report(fmt.Sprintf("places of contents from %d", last*pageKeys+1), "%v", errPlaces)
+			err = nil
 		}
-		if !read {
+		if err != nil {
+			return nil, err
+		}
+		if last == after {
 			return held, nil
 		}
+		after = last
 	}
 }
 

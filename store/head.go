@@ -33,6 +33,7 @@ type head struct {
 	Rendering        model.SnapshotNumber // being made; 0 is none
 	Superseded       model.Time           // the oldest among those kept; 0 is none
 	Spent            model.Time           // when database bytes of packed content may go; 0 is never
+	Sparse           bool                 // objects are more than half without content
 	Revision         int64
 	Due              sql.NullInt64 // when publishing must look at the set; NULL is never
 }
@@ -43,7 +44,7 @@ func headColumns() []string {
 		"tail_time", "tail_changes", "tail_entries", "tail_bytes", "tail_size",
 		"segments", "numbers", "content_keys", "objects",
 		"records", "entries", "bytes", "created", "updated", "deleted",
-		"epoch", "snapshot", "snapshot_position", "snapshot_at", "rendering", "superseded", "spent",
+		"epoch", "snapshot", "snapshot_position", "snapshot_at", "rendering", "superseded", "spent", "sparse",
 		"revision", "due"}
 }
 
@@ -52,7 +53,7 @@ func (h *head) fields() []any {
 		&h.TailTime, &h.Tail.Changes, &h.Tail.Load.Entries, &h.Tail.Load.Bytes, &h.TailSize,
 		&h.Segments, &h.Numbers, &h.ContentKeys, &h.Objects,
 		&h.Records, &h.Resources.Entries, &h.Resources.Bytes, &h.Changes[model.Created], &h.Changes[model.Updated], &h.Changes[model.Deleted],
-		&h.Epoch, &h.Snapshot, &h.SnapshotPosition, &h.SnapshotAt, &h.Rendering, &h.Superseded, &h.Spent,
+		&h.Epoch, &h.Snapshot, &h.SnapshotPosition, &h.SnapshotAt, &h.Rendering, &h.Superseded, &h.Spent, &h.Sparse,
 		&h.Revision, &h.Due}
 }
 
@@ -62,7 +63,7 @@ func (h *head) values() []any {
 		h.TailTime, h.Tail.Changes, h.Tail.Load.Entries, h.Tail.Load.Bytes, h.TailSize,
 		h.Segments, h.Numbers, h.ContentKeys, h.Objects,
 		h.Records, h.Resources.Entries, h.Resources.Bytes, h.Changes[model.Created], h.Changes[model.Updated], h.Changes[model.Deleted],
-		h.Epoch, h.Snapshot, h.SnapshotPosition, h.SnapshotAt, h.Rendering, h.Superseded, h.Spent,
+		h.Epoch, h.Snapshot, h.SnapshotPosition, h.SnapshotAt, h.Rendering, h.Superseded, h.Spent, h.Sparse,
 		h.Revision, h.Due}
 }
 
@@ -128,7 +129,7 @@ func (t *tx) saveHead() error {
 // published the segments up to the given one, and the content of which was
 // packed up to another.
 func (h *head) due(info *setInfo, slowest, packed model.SegmentNumber) model.Time {
-	b := model.Backlog{Tail: h.TailTime, Packed: packed, Spent: h.Spent, View: model.View{
+	b := model.Backlog{Tail: h.TailTime, Packed: packed, Spent: h.Spent, Sparse: h.Sparse, View: model.View{
 		Set:      model.Set{Policy: info.policy},
 		Head:     h.Head,
 		Snapshot: model.Snapshot{Number: h.Snapshot, Position: h.SnapshotPosition, At: h.SnapshotAt},

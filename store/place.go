@@ -144,7 +144,27 @@ func readPages(ctx context.Context, pool gorm.ConnPool, set model.SetID, pages [
 	return nil
 }
 
-// places returns the place of each of the keys, a zero one where it has none.
+// scanPlaces calls f for some of the pages after the one given, and returns the
+// last of them; it is the one given when there are no more.
+func scanPlaces(ctx context.Context, pool gorm.ConnPool, set model.SetID, after int64, f func(page int64, p *placePage)) (last int64, err error) {
+	const query = "SELECT page, entries FROM places WHERE set_id = ? AND page > ? ORDER BY page LIMIT ?"
+	var p placePage
+	last = after
+	err = scanRows(ctx, pool, query, []any{set, after, pageRows}, func(page number, entries []byte) error {
+		last = int64(page)
+		if err := p.parse(entries); err != nil {
+			return fmt.Errorf("places of contents from %d: %w", last*pageKeys+1, err)
+		}
+		f(last, &p)
+		return nil
+	})
+	if err != nil {
+		return last, fmt.Errorf("read places: %w", err)
+	}
+	return last, nil
+}
+
+// readPlaces returns the place of each of the keys, a zero one where it has none.
 func readPlaces(ctx context.Context, pool gorm.ConnPool, set model.SetID, keys []model.ContentKey) ([]place, error) {
 	found := make([]place, len(keys))
 	order := make([]int32, len(keys)) // of the keys, so that those of a page stand together
@@ -268,5 +288,8 @@ func (t *tx) countObjects(counts map[int64]*objectCount) error {
 			return fmt.Errorf("let objects go: %w", err)
 		}
 	}
-	return nil
+	if len(fewer) == 0 {
+		return nil
+	}
+	return t.noteSparse()
 }

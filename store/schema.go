@@ -56,7 +56,7 @@ func steps() [][]table {
 				"tail_time int", "tail_changes int", "tail_entries int", "tail_bytes int", "tail_size int",
 				"segments int", "numbers int", "content_keys int", "objects int",
 				"records int", "entries int", "bytes int", "created int", "updated int", "deleted int",
-				"epoch int", "snapshot int", "snapshot_position int", "snapshot_at int", "rendering int", "superseded int", "spent int",
+				"epoch int", "snapshot int", "snapshot_position int", "snapshot_at int", "rendering int", "superseded int", "spent int", "sparse tiny",
 				"revision int", "due int null"},
 			primary: "set_id",
 			indexes: []index{{"heads_due", "due, set_id", false}},

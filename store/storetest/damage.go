@@ -77,6 +77,7 @@ func testCheck(t *testing.T, db Database) {
 		{"places of contents from 1", "malformed", "UPDATE places SET entries = 'x' WHERE set_id = ?"},
 		{"content 1", "no place", "DELETE FROM places WHERE set_id = ?"},
 		{"head", "does not say when they go", "UPDATE heads SET spent = 0, due = 1 WHERE set_id = ?"},
+		{"head", "more than half", "UPDATE objects SET stored = 3 WHERE set_id = ?"},
 		{"spent bytes", "of the contents 1 to 9, of 5", "UPDATE spent SET last_key = 9 WHERE set_id = ?"},
 		{"renderer packs", "it has published segment 9", "UPDATE positions SET segment = 9 WHERE set_id = ? AND renderer = 'packs'"},
 		{"package /p", "its manifest /nowhere", "UPDATE packages SET manifest = '/nowhere' WHERE set_id = ?"},

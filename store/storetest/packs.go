@@ -210,9 +210,34 @@ func testCopies(t *testing.T, db Database) {
 	}
 	free("packs/2", "packs/3")
 	// 5 and 6 are in the tail.
+	// Less than half of the pack stays, so it is sparse.
+	sparse := func(want ...model.ContentKey) {
+		t.Helper()
+		b, err := s.Backlog(t.Context(), set.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []model.ContentKey
+		for key, err := range s.Sparse(t.Context(), set.ID) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, key)
+		}
+		equal(t, "sparse content", want, got)
+		if b.Sparse != (want != nil) {
+			t.Errorf("the backlog says %v of sparse objects", b.Sparse)
+		}
+	}
+	if err := s.Pack(t.Context(), copyOf(t, s, &objects, set.ID, "packs/0", 2)); err != nil {
+		t.Fatal(err)
+	}
+	sparse(3, 4)
+	checkClean(t, s)
 	if err := s.Pack(t.Context(), copyOf(t, s, &objects, set.ID, "packs/2", 6, 5, 4, 3, 2)); err != nil {
 		t.Fatal(err)
 	}
+	sparse()
 	free("packs/1", "packs/3")
 	checkClean(t, s)
 	// The segment that holds 5 and 6 has nothing loose.
