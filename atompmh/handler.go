@@ -181,7 +181,7 @@ func notReady(v *model.View) error {
 func moving(v *model.View, name string, updated model.Time, render func([]byte) ([]byte, error)) httpx.Rendered {
 	return httpx.Rendered{
 		Type:         MediaType,
-		ETag:         fmt.Sprintf("%s-%d-%d-%d-%d", name, v.Epoch.Number, v.Revision, v.Published.Number, rendering),
+		ETag:         fmt.Sprintf("%s-%s-%d-%d-%d-%d", name, v.Set.Token(), v.Epoch.Number, v.Revision, v.Published.Number, rendering),
 		LastModified: max(updated, v.Published.Until, described(v)),
 		Caching:      httpx.Moving,
 		Render:       render,

@@ -181,6 +181,19 @@ func TestArchiveBecomesFinal(t *testing.T) {
 	}
 }
 
+func TestTagOfAnotherStore(t *testing.T) {
+	w := published(t)
+	for _, path := range []string{"/atom/rivers", "/atom/rivers/complete", "/atom/rivers/1/archive/2"} {
+		first := w.Set.FeedID
+		tag := request(serve(w), "HEAD", path).Header().Get("Etag")
+		w.Set.FeedID = "urn:uuid:5f0c2c3e-90a5-4a0c-9f5f-3f2d3a1b7c11"
+		if again := request(serve(w), "HEAD", path).Header().Get("Etag"); tag == "" || again == tag {
+			t.Errorf("%s: a set created anew has %s again", path, tag)
+		}
+		w.Set.FeedID = first
+	}
+}
+
 // TestMovingTag expects another ETag whenever the view of a set differs.
 func TestMovingTag(t *testing.T) {
 	w := newWorld(t, 2).fill(6)

@@ -3,6 +3,7 @@ package atompmh_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"strings"
@@ -11,6 +12,28 @@ import (
 	"gateway/atompmh"
 	"gateway/model"
 )
+
+func TestCompleteBytes(t *testing.T) {
+	w, long := newWorld(t, 1000), strings.Repeat("\"", 64<<10)
+	for i := range 100 {
+		r := small(fmt.Sprintf("urn:river:%d", i), "<dc/>")
+		r.Summary = long // 5 bytes each in XML
+		w.Commit(r)
+	}
+	h := serve(w.now())
+	if got := request(h, "GET", "/atom/rivers/complete"); got.Code != 200 {
+		t.Errorf("status %d with 33 MB", got.Code)
+	}
+	for i := range 40 {
+		r := small(fmt.Sprintf("urn:lake:%d", i), "<dc/>")
+		r.Summary = long
+		w.Commit(r)
+	}
+	h = serve(w.now())
+	if got := request(h, "GET", "/atom/rivers/complete"); got.Code != 404 {
+		t.Errorf("status %d with 46 MB: %d bytes", got.Code, got.Body.Len())
+	}
+}
 
 func TestCompleteLimit(t *testing.T) {
 	const path = "/atom/rivers/complete"

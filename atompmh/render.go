@@ -100,10 +100,10 @@ func AppendArchive(ctx context.Context, b []byte, log model.Log, v *model.View, 
 
 // AppendComplete appends to b the complete feed of the position that v shows.
 // The error is [model.ErrNotFound] when more records are live there than the
-// set's policy allows.
+// set's policy allows, or the document would be longer than any other.
 func AppendComplete(ctx context.Context, b []byte, log model.Log, v *model.View) ([]byte, error) {
 	at, updated := v.Shown()
-	limit := v.Set.Policy.CompleteLimit
+	limit, most := v.Set.Policy.CompleteLimit, len(b)+model.Limits{}.WithDefaults().Bytes
 	h := head{
 		set: &v.Set, at: placeOf(v), id: v.Set.CompleteID, updated: updated,
 		self: CompletePath(v.Set.Name), mark: "complete",
@@ -117,7 +117,9 @@ func AppendComplete(ctx context.Context, b []byte, log model.Log, v *model.View)
 		if len(run.entries) == limit {
 			return b, fmt.Errorf("set %s has more than %d records: %w", v.Set.Name, limit, model.ErrNotFound)
 		}
-		b = run.append(b, h.at, c)
+		if b = run.append(b, h.at, c); len(b) > most {
+			return b, fmt.Errorf("complete feed of set %s needs more than %d bytes: %w", v.Set.Name, most, model.ErrNotFound)
+		}
 	}
 	return append(run.arrange(b), feedEnd...), nil
 }

@@ -16,6 +16,13 @@ const (
 	selfRelation = "http://www.iana.org/assignments/relation/self"
 )
 
+// doctype begins a document type declaration (XML 1.0 §2.8).
+var doctype = []byte("<!DOCTYPE")
+
+// errDocumentType: entities and default attributes of a document type can spell a
+// self link in ways that are not searched for.
+var errDocumentType = errors.New("has a document type (<!DOCTYPE …>), which an Atom document here may not have")
+
 // span is a run of bytes in a document.
 type span struct{ from, to int }
 
@@ -49,9 +56,14 @@ func selfLinks(doc []byte) (spans []span, err error) {
 			return spans, nil
 		}
 		if err != nil {
+			if roots == 0 && bytes.Contains(doc, doctype) {
+				err = errDocumentType // that is what could not be read
+			}
 			return nil, err
 		}
 		switch x := token.(type) {
+		case xml.Directive:
+			return nil, errDocumentType
 		case xml.StartElement:
 			if depth == 0 {
 				roots++
@@ -83,16 +95,24 @@ func selfLinks(doc []byte) (spans []span, err error) {
 }
 
 // isEntryDocument tells whether the root of the document that r yields is an
-// Atom entry, without reading on. What is no XML is none.
-func isEntryDocument(r io.Reader) bool {
-	d := newXMLDecoder(r)
+// Atom entry, without reading on. What is no XML is none. The error is
+// errDocumentType or nil.
+func isEntryDocument(r io.Reader) (bool, error) {
+	var read bytes.Buffer
+	d := newXMLDecoder(io.TeeReader(r, &read))
 	for {
 		token, err := d.Token()
 		if err != nil {
-			return false
+			if bytes.Contains(read.Bytes(), doctype) {
+				return false, errDocumentType
+			}
+			return false, nil
 		}
-		if x, ok := token.(xml.StartElement); ok {
-			return isEntry(x.Name)
+		switch x := token.(type) {
+		case xml.Directive:
+			return false, errDocumentType
+		case xml.StartElement:
+			return isEntry(x.Name), nil
 		}
 	}
 }

@@ -87,6 +87,31 @@ func TestAtomRDC(t *testing.T) {
 			t.Error("changed")
 		}
 	})
+	t.Run("PMH-RDC-01 the type in capitals", func(t *testing.T) {
+		f := newFake(t)
+		r, findings, err := f.run(Config{}, strings.Replace(atomRecord(entry, ""), "application/atom+xml", "Application/Atom+XML", 1))
+		if err != nil || r.Created != 1 || strings.Contains(f.content("s", "urn:x:1", "e.atom"), "'self'") {
+			t.Errorf("%+v, %v, %v", r, findings, err)
+		}
+	})
+	for name, dtd := range map[string]string{
+		"plain":    `<!DOCTYPE entry>`,
+		"entities": `<!DOCTYPE entry [<!ENTITY s "self">]>`,
+		"broken":   `<!DOCTYPE entry [<!ENTITY s "self>`,
+	} {
+		t.Run("PMH-RDC-01 a document type could hide a self link: "+name, func(t *testing.T) {
+			for _, inline := range []int{0, 60} {
+				f := newFake(t)
+				if inline > 0 {
+					f.inline = inline
+				}
+				r, findings, err := f.run(Config{}, atomRecord("<?xml version='1.0'?>"+dtd+strings.Replace(entry, "'self'", "'&s;'", 1), ""))
+				if err != nil || r.Rejected != 1 || len(findings) != 1 || !strings.Contains(findings[0], "representations[0].content: has a document type") {
+					t.Errorf("inline %d: %+v, %v, %v", inline, r, findings, err)
+				}
+			}
+		})
+	}
 	t.Run("PMH-RDC-01 no well-formed XML stays, with a warning", func(t *testing.T) {
 		f := newFake(t)
 		broken := strings.TrimSuffix(entry, ">")

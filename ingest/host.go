@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"gateway/model"
 )
@@ -20,7 +22,7 @@ func (w *worker) host(ctx context.Context, set model.SetID, x *model.Resource, s
 		return err
 	}
 	defer from.close()
-	isAtom := x.Role == model.Representation && model.BaseType(x.Type) == atomType
+	isAtom := x.Role == model.Representation && strings.EqualFold(model.BaseType(x.Type), atomType)
 	if from.size > int64(w.im.inline) {
 		if isAtom {
 			if err := w.refuseEntry(src.field, from); err != nil {
@@ -62,6 +64,9 @@ func (w *worker) entry(b []byte, src *source, warn func(field, reason string)) (
 		return nil, err
 	}
 	changed, err := selfToVia(b)
+	if errors.Is(err, errDocumentType) {
+		return nil, &model.FieldError{Field: resourceFields[src.field], Reason: err.Error()}
+	}
 	if err != nil {
 		warn(resourceFields[src.field], "is no well-formed XML and was left as it is: "+err.Error())
 	}
@@ -75,7 +80,11 @@ func (w *worker) refuseEntry(field int, from opened) error {
 	if err != nil {
 		return readError(field, err)
 	}
-	if isEntryDocument(r) {
+	entry, err := isEntryDocument(r)
+	if errors.Is(err, errDocumentType) {
+		return &model.FieldError{Field: resourceFields[field], Reason: err.Error()}
+	}
+	if entry {
 		return &model.FieldError{Field: resourceFields[field], Reason: fmt.Sprintf("is an Atom entry document of %d bytes; at most %d", from.size, w.im.inline)}
 	}
 	return nil

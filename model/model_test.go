@@ -3,6 +3,8 @@ package model_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +116,25 @@ func TestValidate(t *testing.T) {
 		{"empty collection", "collections[0]", func(r *model.Record) { r.Collections = []string{""} }},
 		{"link without rel", "links[0].rel", func(r *model.Record) { r.Links[0].Rel = "" }},
 		{"link to nowhere", "links[0].href", func(r *model.Record) { r.Links[0].Href = "" }},
+		{"links of more than 1 MiB together", "links", func(r *model.Record) {
+			r.Links = slices.Repeat([]model.Link{{Rel: "via", Href: "http://a.example/" + strings.Repeat("x", 1900)}}, 600)
+		}},
+		{"collections of more than 1 MiB together", "collections", func(r *model.Record) {
+			r.Collections = slices.Repeat([]string{strings.Repeat("c", 2000)}, 600)
+		}},
+		{"files that are said too much of", "files", func(r *model.Record) {
+			r.Summary = strings.Repeat("s", 60<<10)
+			for i := range 600 {
+				r.Resources = append(r.Resources, model.Resource{Role: model.File, Name: strconv.Itoa(i), Type: "a/b", Href: "http://a.example/" + strings.Repeat("x", 1900)})
+			}
+		}},
+		{"types equal but for case and spaces", "representations[1]", func(r *model.Record) {
+			r.Resources[0] = model.Resource{Name: "a", Type: "text/plain; charset=utf-8"}
+			r.Resources[1] = model.Resource{Name: "b", Type: `Text/Plain;Charset="UTF-8"`}
+		}},
+		{"profile in the type, spelt otherwise", "representations[1]", func(r *model.Record) {
+			r.Resources[1] = model.Resource{Name: "b", Type: `APPLICATION/xml ;profile="` + r.Resources[0].Profile + `"`}
+		}},
 		{"too many representations", "representations", func(r *model.Record) {
 			r.Resources = make([]model.Resource, model.MaxRepresentations+1)
 		}},

@@ -268,6 +268,11 @@ func (s *Set) FeedAuthor() Author {
 	return Author{Name: s.DisplayTitle(), Email: s.Author.Email, URI: s.Author.URI}
 }
 
+// Token is the part of s that is minted once, in the characters of an entity tag:
+// a set of the same name that is created anew, in another store too, has another
+// one, and numbers that begin again do not make equal tags.
+func (s *Set) Token() string { return s.FeedID[strings.LastIndexAny(s.FeedID, ":-")+1:] }
+
 // DisplayTitle is the title of s, or its name when it has none.
 func (s *Set) DisplayTitle() string {
 	if s.Title != "" {

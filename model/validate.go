@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"mime"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,6 +20,10 @@ const (
 	maxType            = 255
 	maxCollections     = 1000
 	maxLinks           = 1000
+	// maxMetadata is for everything that is said about a record and its
+	// resources, together. Escaped for XML six times as long, it still leaves
+	// room in a document, and it fits a packet of every database.
+	maxMetadata = 1 << 20
 )
 
 // Validate checks everything a record must be, whatever set it goes to. The
@@ -53,7 +58,44 @@ func (r *Record) Validate() error {
 	if err := r.validateLinks(); err != nil {
 		return err
 	}
-	return r.validateResources()
+	if err := r.validateResources(); err != nil {
+		return err
+	}
+	return r.validateSize()
+}
+
+// validateSize bounds all texts of r together, however well each fits its own
+// limit. The error is about the field that has most of them.
+func (r *Record) validateSize() error {
+	parts := []struct {
+		field string
+		bytes int
+	}{{"title", len(r.Title)}, {"summary", len(r.Summary)}, {"collections", 0}, {"links", 0}, {"representations", 0}, {"files", 0}}
+	for _, c := range r.Collections {
+		parts[2].bytes += len(c)
+	}
+	for i := range r.Links {
+		l := &r.Links[i]
+		parts[3].bytes += len(l.Rel) + len(l.Href) + len(l.Type) + len(l.Hreflang) + len(l.Title)
+	}
+	for i := range r.Resources {
+		x, part := &r.Resources[i], &parts[4]
+		if x.Role == File {
+			part = &parts[5]
+		}
+		part.bytes += len(x.Name) + len(x.Type) + len(x.Profile) + len(x.Hreflang) + len(x.Href)
+	}
+	total, most := 0, parts[0]
+	for _, p := range parts {
+		total += p.bytes
+		if p.bytes > most.bytes {
+			most = p
+		}
+	}
+	if total > maxMetadata {
+		return fieldErrorf(most.field, "%d bytes of %d that are said about the record; at most %d together", most.bytes, total, maxMetadata)
+	}
+	return nil
 }
 
 func (r *Record) validateLinks() error {
@@ -117,7 +159,7 @@ func (r *Record) validateResources() error {
 			continue
 		}
 		hosted = hosted || !x.External()
-		k := negotiated{x.MediaType(), strings.ToLower(x.Hreflang)}
+		k := negotiated{normalType(x.MediaType()), strings.ToLower(x.Hreflang)}
 		if kinds[k] {
 			return fieldErrorf(field, "type, profile and hreflang equal those of another representation of the record")
 		}
@@ -208,6 +250,26 @@ func checkType(field, s string) error {
 		return fieldErrorf(field, "%q is not a media type", truncate(s))
 	}
 	return nil
+}
+
+// normalType is the form that media types have in common which mean the same
+// (RFC 9110 §8.3.1): type, names of parameters and the charset in lower case,
+// without spaces, and the parameters in one order and quoting.
+func normalType(s string) string {
+	if !strings.Contains(s, ";") {
+		return strings.ToLower(s)
+	}
+	base, parameters, err := mime.ParseMediaType(s)
+	if err != nil {
+		return strings.ToLower(s) // a form of its own
+	}
+	if charset, ok := parameters["charset"]; ok {
+		parameters["charset"] = strings.ToLower(charset)
+	}
+	if normal := mime.FormatMediaType(base, parameters); normal != "" {
+		return normal
+	}
+	return strings.ToLower(s)
 }
 
 // BaseType is a media type without its parameters.

@@ -119,7 +119,7 @@ func (h *Handler) resource(c *gin.Context) {
 }
 
 // maxHistory is how many changes of a record are read to tell 410 from 404.
-const maxHistory = 16
+const maxHistory = 256
 
 // absent tells whether a name that the record does not have was a resource of
 // ours once (ErrGone) or not, as far as the record's latest changes say

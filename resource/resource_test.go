@@ -177,6 +177,10 @@ func TestAbsence(t *testing.T) {
 	for i := range 40 {
 		a.put("urn:x:3", r, a.hosted(model.File, "f", "text/plain", fmt.Sprint(i)))
 	}
+	a.put("urn:x:4", r, a.hosted(model.File, "first", "text/plain", "f"))
+	for i := range 300 {
+		a.put("urn:x:4", r, a.hosted(model.File, "f", "text/plain", fmt.Sprint(i)))
+	}
 	e := a.serve()
 	for _, row := range []struct {
 		path   string
@@ -192,9 +196,10 @@ func TestAbsence(t *testing.T) {
 		{"/r/rivers/2", 410},
 		{"/r/rivers/2/r", 410},
 		{"/r/rivers/2/never", 404},
-		{"/r/rivers/3/first", 404}, // longer ago than we look back
-		{"/r/rivers/4", 404},
-		{"/r/rivers/4/r", 404},
+		{"/r/rivers/3/first", 410},
+		{"/r/rivers/4/first", 404}, // longer ago than we look back
+		{"/r/rivers/5", 404},
+		{"/r/rivers/5/r", 404},
 		{"/r/rivers/0", 404},
 		{"/r/rivers/01", 404},
 		{"/r/rivers/+1", 404},

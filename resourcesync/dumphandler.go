@@ -32,7 +32,7 @@ func (h *Handler) serveResourceDump(c *gin.Context, v *model.View, caching httpx
 	render func(packages []model.Package, b []byte) ([]byte, error)) {
 	httpx.ServeRendered(c, httpx.Rendered{
 		Type: sitemap.MediaType, LastModified: listModified(v, &v.Snapshot), Caching: caching,
-		ETag: fmt.Sprintf("rs-dump-%d-%d-%d", v.Epoch.Number, v.Snapshot.Number, version),
+		ETag: fmt.Sprintf("rs-dump-%s-%d-%d-%d", v.Set.Token(), v.Epoch.Number, v.Snapshot.Number, version),
 		Render: func(b []byte) ([]byte, error) {
 			packages, err := resourceDumpPackages(c.Request.Context(), h.source, v)
 			if err != nil {

@@ -121,7 +121,7 @@ func (h *Handler) changeListIndex(c *gin.Context) {
 	_, from := openSince(&v)
 	httpx.ServeRendered(c, httpx.Rendered{
 		Type: sitemap.MediaType, LastModified: max(from, v.Epoch.Began),
-		ETag: fmt.Sprintf("rs-index-%d-%d-%d", v.Epoch.Number, v.Published.Number, version),
+		ETag: fmt.Sprintf("rs-index-%s-%d-%d-%d", v.Set.Token(), v.Epoch.Number, v.Published.Number, version),
 		Render: func(b []byte) ([]byte, error) {
 			return appendChangeListIndex(c.Request.Context(), b, h.source, &v, h.limits.IndexSegments)
 		},
@@ -159,7 +159,7 @@ func (h *Handler) serveOpen(c *gin.Context, v *model.View) {
 	_, from := openSince(v)
 	httpx.ServeRendered(c, httpx.Rendered{
 		Type: sitemap.MediaType, LastModified: max(modified, from, v.Epoch.Began),
-		ETag: fmt.Sprintf("rs-open-%d-%d-%d-%d", v.Epoch.Number, v.Published.Number, last, version),
+		ETag: fmt.Sprintf("rs-open-%s-%d-%d-%d-%d", v.Set.Token(), v.Epoch.Number, v.Published.Number, last, version),
 		Render: func(b []byte) ([]byte, error) {
 			return appendOpenList(c.Request.Context(), b, h.source, v)
 		},

@@ -134,6 +134,19 @@ func TestLastModified(t *testing.T) {
 	check("a segment", w.Epoch.Began, w.Epoch.Began, w.Clock+1, w.Clock+1)
 }
 
+func TestTagOfAnotherStore(t *testing.T) {
+	w := riverWorld(t)
+	first := w.Set.FeedID
+	for _, path := range []string{resourcesync.ChangeListIndexPath("rivers"), "/rs/rivers/1/changelist/5.xml"} {
+		w.Set.FeedID = first
+		tag := w.ask(http.MethodHead, path).Header().Get("ETag")
+		w.Set.FeedID = "urn:uuid:5f0c2c3e-90a5-4a0c-9f5f-3f2d3a1b7c11"
+		if again := w.ask(http.MethodHead, path).Header().Get("ETag"); tag == "" || again == tag {
+			t.Errorf("%s: a set created anew has %s again", path, tag)
+		}
+	}
+}
+
 // What polls for changes gets 304 as long as there are none for it.
 func TestEntityTags(t *testing.T) {
 	w := riverWorld(t)

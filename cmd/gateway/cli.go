@@ -116,6 +116,11 @@ func (c *cli) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, erro
 	if !ok {
 		return nil, nil
 	}
+	// Kong's error would show what stands in a list or in keys, and that can be a
+	// password.
+	if _, text := v.(string); !text && flag.Target.Kind() != reflect.Slice && flag.Target.Kind() != reflect.Map {
+		return nil, fmt.Errorf("%s: want one text", origin)
+	}
 	// Kong parses the value again, but its error would not say where the value
 	// came from.
 	trial := reflect.New(flag.Target.Type()).Elem()
