@@ -160,6 +160,7 @@ func TestCurlResumes(t *testing.T) {
 // random number of bytes, up to most.
 func cutting(t *testing.T, server string, random *rand.Rand, most int) string {
 	t.Helper()
+	own := rand.New(rand.NewPCG(random.Uint64(), 0)) // the caller goes on with random
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +173,7 @@ func cutting(t *testing.T, server string, random *rand.Rand, most int) string {
 			if err != nil {
 				return
 			}
-			n := int64(500 + random.IntN(most))
+			n := int64(500 + own.IntN(most))
 			running.Go(func() {
 				defer in.Close()
 				out, err := net.Dial("tcp", strings.TrimPrefix(server, "http://"))
